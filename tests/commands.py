@@ -1,13 +1,10 @@
 """The command line as a user calls it, in this process."""
 
-from __future__ import annotations
-
 import io
 import shlex
 import subprocess
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import pytest
@@ -15,11 +12,8 @@ import pytest
 from irtkit.cli import main
 from tests.crowds import crowd
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(line, folder):
     """What a command prints, and its exit code. The line is without the word irtkit."""
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
     typed = ["irtkit", *shlex.split(line)]
@@ -35,7 +29,7 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(typed, ended.value.code, out, err)
 
 
-def printed(line: str, folder: Path, *, code: int = 0) -> str:
+def printed(line, folder, *, code=0):
     """What a command prints on standard output, in lines of 80 columns, with its exit code."""
     done = run(line, folder)
     assert done.returncode == code, done.stderr
@@ -44,7 +38,7 @@ def printed(line: str, folder: Path, *, code: int = 0) -> str:
     return done.stdout
 
 
-def refused(line: str, folder: Path) -> str:
+def refused(line, folder):
     """The one line on standard error of a command that is refused."""
     done = run(line, folder)
     assert (done.returncode, done.stdout) == (2, "")
@@ -53,6 +47,6 @@ def refused(line: str, folder: Path) -> str:
     return done.stderr
 
 
-def write_crowd(folder: Path, name: str = "small", file: str = "results.csv") -> None:
+def write_crowd(folder, name="small", file="results.csv"):
     """Write the responses of a named crowd as a wide table."""
     crowd(name).responses.to_frame().to_csv(folder / file)

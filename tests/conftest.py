@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,16 +15,11 @@ import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, read_responses, simulate_responses
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
 CARRIED_DATA = Path(__file__).parent / "data"
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Keep what JAX compiles for all processes of a run, and for later runs of this checkout."""
     if (cache := getattr(config, "cache", None)) is not None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache.mkdir("jax")))
@@ -32,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def shared_data() -> Path:
+def shared_data():
     """Folder of real matrices without a free licence, with reference results.
 
     A test is skipped without the folder, and fails where the folder lacks a file. ``.ci/run``
@@ -44,10 +39,9 @@ def shared_data() -> Path:
 
 
 @pytest.fixture
-def worked_values() -> dict[str, Any]:
+def worked_values():
     """Values of published worked examples, computed by hand or by another program."""
-    found: dict[str, Any] = json.loads((CARRIED_DATA / "worked_values.json").read_text())
-    return found
+    return json.loads((CARRIED_DATA / "worked_values.json").read_text())
 
 
 class ClassicalTest(NamedTuple):
@@ -58,10 +52,10 @@ class ClassicalTest(NamedTuple):
 
 
 @pytest.fixture
-def classical_test(request: pytest.FixtureRequest) -> Callable[[str], ClassicalTest]:
+def classical_test(request):
     """Find a classical test by name: lsat6 and lsat7 are carried, others shared."""
 
-    def find(name: str) -> ClassicalTest:
+    def find(name):
         counted = CARRIED_DATA / f"{name}.csv"
         if counted.exists():
             folder, responses = CARRIED_DATA, of_patterns(counted)
@@ -75,7 +69,7 @@ def classical_test(request: pytest.FixtureRequest) -> Callable[[str], ClassicalT
     return find
 
 
-def of_patterns(path: Path) -> ResponseMatrix:
+def of_patterns(path):
     """Responses from a file that gives how many people gave each pattern."""
     table = pd.read_csv(path, dtype={"pattern": str})
     patterns = [[int(digit) for digit in pattern] for pattern in table["pattern"]]
@@ -83,12 +77,10 @@ def of_patterns(path: Path) -> ResponseMatrix:
 
 
 @pytest.fixture(scope="session")
-def planted() -> Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]:
+def planted():
     """Draw responses to 2PL items, some of them inverted, and return which are."""
 
-    def draw(
-        n_respondents: int, n_items: int, seed: int, share: float = 0.02
-    ) -> tuple[ResponseMatrix, NDArray[np.bool_]]:
+    def draw(n_respondents, n_items, seed, share=0.02):
         generator = np.random.default_rng(seed)
         slopes = generator.lognormal(0, 0.35, n_items)
         wrong = generator.permutation(n_items) < round(share * n_items)
@@ -102,10 +94,10 @@ def planted() -> Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Callable[..., Path]:
+def file(tmp_path):
     """Write a file with the content and return its path."""
 
-    def write(content: str | bytes, name: str = "results.csv") -> Path:
+    def write(content, name="results.csv"):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
@@ -114,13 +106,13 @@ def file(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def last_look() -> list[float]:
+def last_look():
     """When memory maps were last counted, which takes a hundredth of a second."""
     return [0.0]
 
 
 @pytest.fixture(autouse=True)
-def few_compiled_programs(last_look: list[float]) -> Iterator[None]:
+def few_compiled_programs(last_look):
     """Drop compiled programs before they use up the memory maps that Linux grants a process.
 
     The suite fits matrices of hundreds of shapes, each compiled separately. Past 65,530 maps the

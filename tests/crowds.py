@@ -7,16 +7,14 @@ A fit is made once for each crowd and settings in a process.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, simulate_responses
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Crowd(NamedTuple):
@@ -48,7 +46,7 @@ _SHAPES = {
 
 
 @cache
-def crowd(name: str, seed: int = 0) -> Crowd:
+def crowd(name, seed=0):
     """Responses of a crowd by name, with its items and abilities."""
     shape = _SHAPES[name]
     generator = np.random.default_rng([seed, *name.encode()])
@@ -63,12 +61,12 @@ def crowd(name: str, seed: int = 0) -> Crowd:
 
 
 @cache
-def fitted(name: str, model: str = "2PL", **settings: Any) -> irtkit.FitResult:
+def fitted(name, model="2PL", **settings):
     """Fit a crowd with settings that can be hashed. Tests must not change the result."""
     return irtkit.fit(crowd(name).responses, model, **settings)
 
 
-def drawn(n_respondents: int, n_items: int, seed: int = 0, guessing: float = 0.0) -> ResponseMatrix:
+def drawn(n_respondents, n_items, seed=0, guessing=0.0):
     """Responses of a normal population to 2PL items, or 3PL items with guessing."""
     generator = np.random.default_rng(seed)
     slopes = generator.lognormal(0, 0.3, n_items)
@@ -77,15 +75,8 @@ def drawn(n_respondents: int, n_items: int, seed: int = 0, guessing: float = 0.0
 
 
 def sample(
-    n_respondents: int,
-    n_items: int,
-    seed: int | list[int],
-    *,
-    spread: float = 0.3,
-    negative: float = 0.0,
-    guessing: float = 0.0,
-    standardised: bool = False,
-) -> Crowd:
+    n_respondents, n_items, seed, *, spread=0.3, negative=0.0, guessing=0.0, standardised=False
+):
     """Responses to items with log-normal slopes, a share of them negative.
 
     Standardised abilities have mean 0 and SD 1 among these respondents.
@@ -100,13 +91,13 @@ def sample(
     return Crowd(simulate_responses(items, abilities, seed=generator), items, abilities)
 
 
-def two_abilities(n: int, seed: int = 0) -> NDArray[np.float64]:
+def two_abilities(n, seed=0):
     """Abilities of a population in which they are correlated by 0.4."""
     root = np.array([[1.0, 0.4], [0.0, 0.84**0.5]])
     return np.asarray(np.random.default_rng(seed).normal(size=(n, 2)) @ root)
 
 
-def of_two_tasks(n: int, n_items: int, seed: int = 0) -> NDArray[np.int8]:
+def of_two_tasks(n, n_items, seed=0):
     """Answers by two abilities, correlated by 0.4, to items that measure them in turn."""
     generator = np.random.default_rng(seed + 1)
     ability = np.tile(two_abilities(n, seed), -(-n_items // 2))[:, :n_items]
@@ -114,7 +105,7 @@ def of_two_tasks(n: int, n_items: int, seed: int = 0) -> NDArray[np.int8]:
     return (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
 
 
-def fitted_tasks(values: NDArray[np.int8], abilities: Any = "task") -> irtkit.FitResult:
+def fitted_tasks(values, abilities="task"):
     """Fit answers to items of two tasks in turn."""
     items = [f"q{k}" for k in range(values.shape[1])]
     tasks = pd.DataFrame({"task": np.resize(["sums", "words"], len(items))}, index=items)

@@ -4,13 +4,10 @@ They have a process of their own, since Inspect changes logging and leaves strea
 The mock model answers by the table of a system that is not in the fit.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from inspect_ai import Task, eval_async
@@ -23,14 +20,12 @@ import irtkit
 TASKS = ("quiz", "exam")
 
 
-async def run(
-    answers: Any, managers: list[Any], *, fails: Any = (), seconds: float = 60, **how: Any
-) -> dict[str, Any]:
+async def run(answers, managers, *, fails=(), seconds=60, **how):
     """Evaluate a system on one task per manager, and return what was asked."""
-    asked: list[int] = []
+    asked = []
     most_at_once = running = 0
 
-    async def answer(messages: list[Any], *_: Any) -> Any:
+    async def answer(messages, *_):
         nonlocal most_at_once, running
         number = int(messages[-1].text)
         asked.append(number)
@@ -50,7 +45,7 @@ async def run(
         for name, manager in zip(TASKS, managers, strict=False)
     ]
     model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
-    logs: Any = []
+    logs = []
     try:
         logs = await asyncio.wait_for(eval_async(tasks, model=model, **how), seconds)
     except TimeoutError:
@@ -65,7 +60,7 @@ async def run(
     }
 
 
-def main(folder: Path) -> None:
+def main(folder):
     """Run the plan with one manager, and write what was asked."""
     plan = json.loads((folder / "plan.json").read_text())
     answers = np.array(plan.pop("answers"))

@@ -1,7 +1,5 @@
 """Claims about the benchmark scripts, on data so small that their figures mean nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -9,20 +7,16 @@ import sys
 from datetime import date
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 pytestmark = pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture
-def study(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> ModuleType:
+def study(monkeypatch, request):
     """The script that the test is marked with. Scripts import what lies next to them."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     # "coverage" must not be found among what is installed
@@ -34,7 +28,7 @@ def study(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Mo
     return module
 
 
-def of(name: str) -> pytest.MarkDecorator:
+def of(name):
     """Mark a test with the name of the script that it is about."""
     return pytest.mark.parametrize("study", [name], indirect=True)
 
@@ -43,7 +37,7 @@ RESULTS = sorted(path.stem for path in (BENCHMARKS / "results").glob("*.json"))
 
 
 @of("studies")
-def test_a_figure_that_is_older_than_the_code_is_known_to_be_due(study: ModuleType) -> None:
+def test_a_figure_that_is_older_than_the_code_is_known_to_be_due(study):
     stale = {name: files for name in RESULTS if (files := study.changed(name))}
     unknown = [f"{name} ({files[0]})" for name, files in stale.items() if name not in study.due()]
     assert not unknown, (
@@ -55,7 +49,7 @@ def test_a_figure_that_is_older_than_the_code_is_known_to_be_due(study: ModuleTy
 
 @of("studies")
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_stored_figure_names_its_commit_machine_and_sources(study: ModuleType, name: str) -> None:
+def test_a_stored_figure_names_its_commit_machine_and_sources(study, name):
     measured = study.stored(name)["measured"]
     for when in (measured, measured.get("confirmed", measured)):
         assert re.fullmatch("[0-9a-f]{40}", when["commit"])
@@ -66,9 +60,7 @@ def test_a_stored_figure_names_its_commit_machine_and_sources(study: ModuleType,
 
 
 @of("machine")
-def test_words_types_and_layout_of_a_source_make_no_figure_stale(
-    study: ModuleType, tmp_path: Path
-) -> None:
+def test_words_types_and_layout_of_a_source_make_no_figure_stale(study, tmp_path):
     texts = {
         "old": "LEVEL = 0.05\ndef f(x):\n    return x + LEVEL\n",
         "words": '"""Words."""\nLEVEL = 0.05  # of a test\n"""Why."""\n'
@@ -82,10 +74,10 @@ def test_words_types_and_layout_of_a_source_make_no_figure_stale(
 
 
 @of("studies")
-def test_a_part_agrees_within_errors_of_its_number_of_data_sets(study: ModuleType) -> None:
+def test_a_part_agrees_within_errors_of_its_number_of_data_sets(study):
     old = {"rows": [{"name": "a", "sets": 20, "rate": 0.5}, {"name": "b", "sets": 20, "rmse": 0.2}]}
 
-    def differ(**row: float | str) -> bool:
+    def differ(**row):
         return bool([*study.differences(old, {"rows": [row]}, timed=False)])
 
     assert not differ(name="a", sets=20, rate=0.6)
@@ -96,7 +88,7 @@ def test_a_part_agrees_within_errors_of_its_number_of_data_sets(study: ModuleTyp
 
 
 @pytest.mark.slow
-def test_fits_find_what_an_earlier_commit_found() -> None:
+def test_fits_find_what_an_earlier_commit_found():
     command = [sys.executable, BENCHMARKS / "unchanged.py", "check"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
@@ -116,9 +108,7 @@ TINY = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TINY)
 @of("studies")
-def test_a_study_runs_on_a_tiny_shape_and_stores_its_fits(
-    study: ModuleType, name: str, tmp_path: Path
-) -> None:
+def test_a_study_runs_on_a_tiny_shape_and_stores_its_fits(study, name, tmp_path):
     options = [word.replace(",default_call", ", default call") for word in TINY[name].split()]
     out = tmp_path / "figures.json"
     assert study.run(name, out, options) is None
@@ -132,9 +122,7 @@ def test_a_study_runs_on_a_tiny_shape_and_stores_its_fits(
 
 @of("accuracy")
 @pytest.mark.parametrize("guessing", [0.0, 0.2])
-def test_the_yardstick_is_the_exact_integral_over_observed_cells(
-    study: ModuleType, guessing: float
-) -> None:
+def test_the_yardstick_is_the_exact_integral_over_observed_cells(study, guessing):
     # one item: Σᵢ log P(yᵢ) with P = ∫ P(right | θ) φ(θ) dθ = c + (1 − c)/2 at difficulty 0
     items = study.Items(np.array([1.5, -0.7]), np.array([0.0, 0.4]), np.full(2, guessing))
     first = study.Items(*(parameter[:1] for parameter in items))
@@ -146,7 +134,7 @@ def test_the_yardstick_is_the_exact_integral_over_observed_cells(
 
 
 @of("coverage")
-def test_coverage_counts_the_intervals_that_hold_the_truth(study: ModuleType) -> None:
+def test_coverage_counts_the_intervals_that_hold_the_truth(study):
     (record,) = study.coverages([study.Study(study.Shape(60, 8), "weak", 3)])
     for name in study.PARAMETERS:
         covered = record[name]["coverage"]
@@ -155,14 +143,14 @@ def test_coverage_counts_the_intervals_that_hold_the_truth(study: ModuleType) ->
 
 
 @of("model_tests")
-def test_leaked_anchors_are_counted(study: ModuleType) -> None:
+def test_leaked_anchors_are_counted(study):
     record = study.one_set(study.Later("2PL", 500, 1000, 6), 0)
     assert (record["exactly"], record["false"]) == (1, 0)
     assert abs(record["after"]) < 0.15 < record["before"]
 
 
 @of("systems")
-def test_false_alarms_on_systems_are_counted(study: ModuleType) -> None:
+def test_false_alarms_on_systems_are_counted(study):
     (record,) = study.measured([study.BOARDS[3]], 2)
     assert {record["all ranks"], record["tied"]} <= {0, 0.5, 1}
     gates = study.verdicts(study.Gate(100, 0.05, 2), [100, 2], 5)
@@ -181,9 +169,7 @@ DRAWS = {"SST": 15, "optdigits": 5, "tptp": 20}
 @pytest.mark.parametrize(
     "name", [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]
 )
-def test_the_difficulties_that_the_aaai22_study_stored_come_out(
-    shared_data: Path, study: ModuleType, name: str
-) -> None:
+def test_the_difficulties_that_the_aaai22_study_stored_come_out(shared_data, study, name):
     # of the random rows totals alone are known, and all items of a batch shift with the draw
     assert study.stored(name, shared_data).items["Dffclt"].notna().all()
     record = study.reproduced(name, DRAWS.get(name, 3))

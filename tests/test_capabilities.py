@@ -1,11 +1,8 @@
 """Every function and command works on every kind of data, or the table of capabilities says no."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +11,6 @@ import pytest
 import irtkit
 from irtkit.capabilities import FUNCTIONS, UnsuitableDataError, limit_of, require
 from tests.commands import run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
 
@@ -38,7 +31,7 @@ KINDS = (
 
 
 @cache
-def data(kind: str) -> irtkit.ResponseMatrix:
+def data(kind):
     """Responses of a kind, of two abilities that are correlated."""
     rng = np.random.default_rng(3)
     ability = rng.normal(size=(N, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
@@ -65,7 +58,7 @@ def data(kind: str) -> irtkit.ResponseMatrix:
 
 
 @cache
-def result(kind: str) -> Any:
+def result(kind):
     """A fit to these."""
     if kind == "no responses":
         with TemporaryDirectory() as folder:
@@ -75,12 +68,12 @@ def result(kind: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def saved(tmp_path_factory):
     """File of a fit to data of a kind."""
     folder = tmp_path_factory.mktemp("fits")
 
     @cache
-    def save(kind: str) -> Path:
+    def save(kind):
         path = folder / f"{kind}.npz"
         result(kind).save(path)
         return path
@@ -88,21 +81,21 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return save
 
 
-def asked(test: Any) -> None:
+def asked(test):
     while not test.done:
         test.answer(True)  # noqa: FBT003 - right
 
 
-def groups(responses: Any) -> list[str]:
+def groups(responses):
     return [("a", "b")[k % 2] for k in range(len(responses.respondents))]
 
 
-def dates(fit: Any) -> list[int]:
+def dates(fit):
     return [2000 + k for k in range(len(fit.respondent_labels))]
 
 
 # What is given: a result, its responses and a folder
-CALLS: dict[str, Callable[[Any, Any, Path], Any]] = {
+CALLS = {
     "fit": lambda _, data, __: irtkit.fit(data),
     "abilities=": lambda _, data, __: irtkit.fit(data, abilities=2),
     "fixed=": lambda fit, data, _: irtkit.fit(data, "2PL", fixed=fit),
@@ -157,7 +150,7 @@ NOT_CALLED = {
 }
 
 
-def expected(feature: str, kind: str) -> str | None:
+def expected(feature, kind):
     """The sentence that refuses a feature on data of a kind, None where it works."""
     given = data(kind) if feature in OF_DATA else result(kind)
     limit = limit_of(feature, given)
@@ -166,9 +159,7 @@ def expected(feature: str, kind: str) -> str | None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("feature", CALLS)
-def test_a_function_works_or_is_refused_in_the_words_of_the_table(
-    feature: str, kind: str, tmp_path: Path
-) -> None:
+def test_a_function_works_or_is_refused_in_the_words_of_the_table(feature, kind, tmp_path):
     refused = expected(feature, kind)
     if refused is None:
         CALLS[feature](result(kind), data(kind), tmp_path)
@@ -177,20 +168,20 @@ def test_a_function_works_or_is_refused_in_the_words_of_the_table(
         CALLS[feature](result(kind), data(kind), tmp_path)
 
 
-def test_every_function_of_the_table_is_called_here() -> None:
+def test_every_function_of_the_table_is_called_here():
     pictures = {name for name in FUNCTIONS if name.startswith("plots.")}
     assert set(FUNCTIONS) <= {*CALLS, *NOT_CALLED, *pictures}
     for name in set(FUNCTIONS) - {name for name in FUNCTIONS if name.startswith("result.")}:
-        place: Any = irtkit
+        place = irtkit
         for part in name.split("."):
             place = getattr(place, part)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name.startswith("plots.")])
-def test_a_picture_is_drawn_or_refused(name: str, kind: str) -> None:
+def test_a_picture_is_drawn_or_refused(name, kind):
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    draw: Any = getattr(irtkit.plots, name.partition(".")[2])
+    draw = getattr(irtkit.plots, name.partition(".")[2])
     given = {
         "plots.item_curves": [["q0"]],
         "plots.category_curves": ["q0"],
@@ -218,9 +209,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_works_or_is_refused_in_the_words_of_the_table(
-    command: str, kind: str, saved: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_command_works_or_is_refused_in_the_words_of_the_table(command, kind, saved, tmp_path):
     more = {"select": " -k 6 --folds 2", "compare": " --folds 2"}.get(command, "")
     done = run(f"{command} '{saved(kind)}'{more}", tmp_path)
     refused = expected(COMMANDS[command], kind)
@@ -246,8 +235,8 @@ OF_FILES = {
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {"no responses", "sparse"}))
 @pytest.mark.parametrize("command", OF_FILES)
 def test_a_command_of_files_works_or_is_refused_in_the_words_of_the_table(
-    command: str, kind: str, saved: Callable[[str], Path], tmp_path: Path
-) -> None:
+    command, kind, saved, tmp_path
+):
     responses = data(kind)
     if kind == "levels":
         labels = list(responses.respondents), list(responses.items)
@@ -264,7 +253,7 @@ def test_a_command_of_files_works_or_is_refused_in_the_words_of_the_table(
         assert refused.reason in done.stderr.replace("\n  ", " ")
 
 
-def test_an_unknown_feature_is_an_error_and_so_is_no_data() -> None:
+def test_an_unknown_feature_is_an_error_and_so_is_no_data():
     with pytest.raises(KeyError):
         require("nothing", data(KINDS[0]))
     assert limit_of("item_fit", [[1, 0]]) is None

@@ -1,10 +1,7 @@
 """Arguments: what is taken, and what a refusal says."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +25,7 @@ from irtkit.checks import (
 @pytest.mark.parametrize(
     "value", [2, 3.0, np.float64(3), True, "3", None, math.nan, np.timedelta64(3)]
 )
-def test_a_number_that_is_not_whole_or_out_of_range_is_refused(value: Any) -> None:
+def test_a_number_that_is_not_whole_or_out_of_range_is_refused(value):
     with pytest.raises(ValueError, match="n must be a whole number, 3 or more, got"):
         check_whole("n", value, 3)
 
@@ -40,16 +37,14 @@ def test_a_number_that_is_not_whole_or_out_of_range_is_refused(value: Any) -> No
     (math.inf, {"least": 0}, "x must be a finite number and at least 0, got inf"),
     (math.nan, {}, "x must be a finite number, got nan"),
 ])  # fmt: skip
-def test_a_number_out_of_bounds_is_refused_with_them(
-    value: Any, bounds: dict[str, float], message: str
-) -> None:
+def test_a_number_out_of_bounds_is_refused_with_them(value, bounds, message):
     assert check_number("x", Fraction(1, 2), above=0, most=1) == 0.5
     with pytest.raises(ValueError, match=f"^{message}"):
         check_number("x", value, **bounds)
 
 
 @pytest.mark.parametrize("value", ["1", None, True, np.True_, [1.0], 1j, np.timedelta64(1, "s")])
-def test_other_values_than_numbers_have_a_wrong_type(value: Any) -> None:
+def test_other_values_than_numbers_have_a_wrong_type(value):
     assert math.isnan(as_number(value))
     with pytest.raises(TypeError, match="x must be a number, got"):
         check_number("x", value)
@@ -58,7 +53,7 @@ def test_other_values_than_numbers_have_a_wrong_type(value: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "instead"), [(ResponseMatrix, r"irtkit\.read_responses"), (FitResult, r"irtkit\.fit")]
 )
-def test_another_type_is_refused_with_what_makes_the_right_one(kind: type, instead: str) -> None:
+def test_another_type_is_refused_with_what_makes_the_right_one(kind, instead):
     with pytest.raises(TypeError, match=rf"x must be a {kind.__name__}, got list. .*{instead}"):
         check_type("x", [[1]], kind)
 
@@ -69,12 +64,12 @@ def test_another_type_is_refused_with_what_makes_the_right_one(kind: type, inste
     (lambda v: check_times("draws", v, 1), MOST_TIMES + 1, "draws must be .* 1 to 100,000, got"),
     (lambda v: check_yes_or_no(wanted=v), 1, "wanted must be True or False, got 1"),
 ])  # fmt: skip
-def test_an_argument_is_refused_with_its_rule(check: Any, bad: Any, message: str) -> None:
+def test_an_argument_is_refused_with_its_rule(check, bad, message):
     with pytest.raises((TypeError, ValueError), match=message):
         check(bad)
 
 
-def test_a_message_repeats_no_more_than_a_line_of_a_value() -> None:
+def test_a_message_repeats_no_more_than_a_line_of_a_value():
     for value in ("x" * 10**6, ["y" * 10**6], {"z" * 99: list(range(99))}, np.zeros(999)):
         with pytest.raises(ValueError, match=r"^n must be") as error:
             check_whole("n", value, 1)
@@ -87,6 +82,6 @@ def test_a_message_repeats_no_more_than_a_line_of_a_value() -> None:
     ["1", ["1", 2], [None, 1.0], [1j], [pd.NaT], np.array([1], "M8[ns]"), [np.timedelta64(1)],
      [[1], [1, 2]], np.ma.array([1, 2], mask=[0, 1]), [1, np.ma.masked], [np.ma.masked_all(2)]],
 )  # fmt: skip
-def test_other_values_than_numbers_are_refused_by_name(given: Any) -> None:
+def test_other_values_than_numbers_are_refused_by_name(given):
     with pytest.raises((ValueError, TypeError), match=r"^x must (be numbers|not be masked)"):
         as_numbers("x", given)

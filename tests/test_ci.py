@@ -1,7 +1,5 @@
 """What continuous integration makes of tests that were skipped."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -16,21 +14,18 @@ NO_AXE = "SKIPPED [3] tests/report/test_browser.py:332: IRTKIT_AXE names no axe-
 NO_DATA = "SKIPPED [9] tests/conftest.py:33: there is no ../shared/data"
 
 
-@pytest.mark.parametrize(
-    ("told", "has", "make", "code", "said"),
-    [
-        ("3000 passed", "chromium axe", 0, 0, ""),
-        (NO_BROWSER, "", 0, 0, "no browser has looked at the page"),
-        (NO_AXE, "chromium", 0, 0, "axe-core could not be had"),
-        (NO_BROWSER, "chromium axe", 0, 1, "these tests were skipped"),
-        (NO_AXE, "chromium axe", 0, 1, "these tests were skipped"),
-        (NO_DATA, "chromium axe data", 0, 1, "these tests were skipped"),
-        ("", "chromium axe", 2, 2, ""),
-    ],
-)
+@pytest.mark.parametrize(("told", "has", "make", "code", "said"), [
+    ("3000 passed", "chromium axe", 0, 0, ""),
+    (NO_BROWSER, "", 0, 0, "no browser has looked at the page"),
+    (NO_AXE, "chromium", 0, 0, "axe-core could not be had"),
+    (NO_BROWSER, "chromium axe", 0, 1, "these tests were skipped"),
+    (NO_AXE, "chromium axe", 0, 1, "these tests were skipped"),
+    (NO_DATA, "chromium axe data", 0, 1, "these tests were skipped"),
+    ("", "chromium axe", 2, 2, ""),
+])  # fmt: skip
 def test_a_skipped_test_fails_the_run_if_what_it_needs_is_there(
-    tmp_path: Path, told: str, has: str, make: int, code: int, said: str
-) -> None:
+    tmp_path, told, has, make, code, said
+):
     """The script in a folder of its own, on a machine with nothing but what it is given."""
     found = {name: shutil.which(name) for name in TOOLS}
     if not SCRIPT.is_file() or None in found.values():

@@ -1,14 +1,11 @@
 """How commands end and what a terminal shows, whoever reads it and under any settings."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -22,16 +19,12 @@ from irtkit.findings import Finding, IRTWarning, ReadingError, Remedy, spelled_a
 from tests.commands import printed, refused
 from tests.crowds import crowd
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TextIO
-
 FULL = Path("/dev/full")
 RUN = "from irtkit.cli import main; main()"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     """Current folder, with systems, the same with all answers wrong, and with a reversed key."""
     values = crowd("small").responses.values
     reversed_key = values.copy()
@@ -42,14 +35,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def left() -> TextIO:
+def left():
     """A pipe whose reader has left."""
     reader, writer = os.pipe()
     os.close(reader)
     return os.fdopen(writer, "w", encoding="utf-8")
 
 
-def full() -> TextIO:
+def full():
     """A disk without space."""
     return FULL.open("w", encoding="utf-8")
 
@@ -57,9 +50,7 @@ def full() -> TextIO:
 @pytest.mark.parametrize("stream", [left, full])
 @pytest.mark.parametrize("line", ["gate good.csv bad.csv", "audit reversed.csv --fail-on any"])
 @pytest.mark.usefixtures("here")
-def test_a_verdict_does_not_depend_on_who_reads_it(
-    monkeypatch: pytest.MonkeyPatch, line: str, stream: Callable[[], TextIO]
-) -> None:
+def test_a_verdict_does_not_depend_on_who_reads_it(monkeypatch, line, stream):
     if stream is full and not FULL.exists():
         pytest.skip("there is no /dev/full")
     monkeypatch.setattr(sys, "argv", ["irtkit", *line.split()])
@@ -73,7 +64,7 @@ def test_a_verdict_does_not_depend_on_who_reads_it(
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="descriptors of POSIX")
 @pytest.mark.parametrize("early", [True, False])
-def test_closed_streams_end_no_command_and_get_into_no_file(here: Path, *, early: bool) -> None:
+def test_closed_streams_end_no_command_and_get_into_no_file(here, *, early):
     """Streams closed before Python starts are None. Streams closed after it fail."""
     command = f"import os; [os.close(n) for n in {() if early else (0, 1, 2)}]; {RUN}"
     asked = [sys.executable, "-c", command, "fit", "good.csv", "--model", "1PL", "--out", "tables"]
@@ -84,7 +75,7 @@ def test_closed_streams_end_no_command_and_get_into_no_file(here: Path, *, early
 
 
 @pytest.mark.filterwarnings("ignore")  # pandas 3 warns that its options go
-def test_commands_run_under_settings_of_others(here: Path) -> None:
+def test_commands_run_under_settings_of_others(here):
     of_pandas = ("mode.copy_on_write", True, "future.infer_string", False)
     lines = (
         "audit reversed.csv",
@@ -97,7 +88,7 @@ def test_commands_run_under_settings_of_others(here: Path) -> None:
             printed(line, here)
 
 
-def test_what_steers_a_terminal_is_spelled_out_in_a_line_of_bounded_length(tmp_path: Path) -> None:
+def test_what_steers_a_terminal_is_spelled_out_in_a_line_of_bounded_length(tmp_path):
     label = "\x1b[31mred" + "x" * 200_000
     (tmp_path / "results.csv").write_text(f"model,q1,{label}\n\x1b]0;title\x07,1,maybe\nb,0,1\n")
     told = refused("fit results.csv", tmp_path)
@@ -106,7 +97,7 @@ def test_what_steers_a_terminal_is_spelled_out_in_a_line_of_bounded_length(tmp_p
     assert len(told) < 2100
 
 
-def test_errors_and_warnings_speak_of_options() -> None:
+def test_errors_and_warnings_speak_of_options():
     values = {"respondent": "a", "item": "q", "value": 9}
     finding = Finding("levels", "error", values, (Remedy({"threshold": 5}, "threshold"),))
     spelled = {"max_drop": "--max-drop", "k": "-k", "prior": "--prior"}
@@ -124,7 +115,7 @@ def test_errors_and_warnings_speak_of_options() -> None:
 
 
 @pytest.fixture(scope="module")
-def long_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def long_labels(tmp_path_factory):
     """Folder with a table whose labels are as long as names of models."""
     place = tmp_path_factory.mktemp("terminal")
     frame = crowd("inverted").responses.to_frame()
@@ -135,7 +126,7 @@ def long_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def on_a_terminal(line: str, width: int, folder: Path, *, code: int = 0) -> list[str]:
+def on_a_terminal(line, width, folder, *, code=0):
     """Lines that a terminal of a width would keep, of the output or of what ends in an error."""
     fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
     ours, theirs = pty.openpty()
@@ -164,16 +155,14 @@ def on_a_terminal(line: str, width: int, folder: Path, *, code: int = 0) -> list
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["demo", "audit results.csv", "leaderboard results.csv"])
-def test_no_line_is_wider_than_the_terminal_and_no_word_is_broken(
-    line: str, long_labels: Path
-) -> None:
+def test_no_line_is_wider_than_the_terminal_and_no_word_is_broken(line, long_labels):
     wide, lines = (on_a_terminal(line, width, long_labels) for width in (120, 80))
     assert max(map(cell_len, lines)) <= 80, max(lines, key=cell_len)
     new = {word for one in lines for word in one.split()} - set(" ".join(wide).split())
     assert {word for word in new if "…" not in word} == set()
 
 
-def test_a_long_error_is_broken_between_words_on_a_terminal(long_labels: Path) -> None:
+def test_a_long_error_is_broken_between_words_on_a_terminal(long_labels):
     lines = on_a_terminal("fit twice.csv", 80, long_labels, code=2)
     assert max(map(cell_len, lines)) <= 80
     text = " ".join(map(str.strip, lines))

@@ -1,19 +1,17 @@
 """Claims about the data that irtkit carries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
+from irtkit.datasets import load_digits_crowd, load_digits_learning
 
 
 @pytest.fixture(scope="module")
-def crowd() -> DigitsCrowd:
+def crowd():
     return load_digits_crowd()
 
 
-def test_all_parts_have_the_same_labels_and_agree(crowd: DigitsCrowd) -> None:
+def test_all_parts_have_the_same_labels_and_agree(crowd):
     responses, predictions = crowd.responses, crowd.predictions
     assert responses.respondents == tuple(crowd.systems.index) == tuple(predictions.index)
     assert responses.items == tuple(crowd.labels.index) == tuple(predictions.columns)
@@ -26,7 +24,7 @@ def test_all_parts_have_the_same_labels_and_agree(crowd: DigitsCrowd) -> None:
     assert np.array_equal(crowd.labels.to_numpy(), datasets.load_digits().target)
 
 
-def test_the_crowd_reaches_from_guessing_to_almost_perfect(crowd: DigitsCrowd) -> None:
+def test_the_crowd_reaches_from_guessing_to_almost_perfect(crowd):
     rows = crowd.predictions.to_numpy()
     assert len(np.unique(rows, axis=0)) == len(rows) == 130
     accuracy = crowd.responses.values.mean(axis=1)
@@ -35,7 +33,7 @@ def test_the_crowd_reaches_from_guessing_to_almost_perfect(crowd: DigitsCrowd) -
     assert ((accuracy > 0.5) & (accuracy < 0.9)).sum() >= 20
 
 
-def test_more_training_digits_make_the_same_classifier_better(crowd: DigitsCrowd) -> None:
+def test_more_training_digits_make_the_same_classifier_better(crowd):
     accuracy = dict(zip(crowd.systems.index, crowd.responses.values.mean(axis=1), strict=True))
     for name in ("logreg-C1", "svm-rbf-C1", "knn-k1", "tree-full", "forest-100"):
         ladder = [accuracy[name + size] for size in ("-n50", "-n150", "-n500", "")]

@@ -1,7 +1,5 @@
 """The documentation builds without a warning, and its pages are current."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import shutil
@@ -10,7 +8,6 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,9 +18,6 @@ from irtkit.cli.commands import cli
 from irtkit.cli.outputs import scores_shown
 from irtkit.suspects.audit import _HEADINGS as AUDIT
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(
@@ -33,13 +27,13 @@ PAGES = sorted(
 )
 
 
-def marked(page: Path) -> Any:
+def marked(page):
     """A page as a parameter of a test, slow if it runs Inspect."""
     return pytest.param(page, marks=[pytest.mark.slow] * (page.stem == "new_model"))
 
 
 @pytest.fixture(scope="module")
-def generate() -> Iterator[Any]:
+def generate():
     """The script that generates parts of pages, with the modules that it imports."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(DOCS))
@@ -47,7 +41,7 @@ def generate() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def examples(generate: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def examples(generate, tmp_path_factory):
     """Folder of the files that pages name."""
     folder = tmp_path_factory.mktemp("docs")
     generate.examples.write_files(folder)
@@ -58,28 +52,26 @@ def examples(generate: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "page", [*map(marked, PAGES)], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_a_page_runs_and_is_current(page: Path, generate: Any, examples: Path) -> None:
+def test_a_page_runs_and_is_current(page, generate, examples):
     if not generate.examples.is_runnable(page.stem):
         pytest.skip("there is no ../shared/data or inspect_ai")
     assert generate.current(page, examples) == page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["", *cli.commands])
-def test_examples_of_the_help_work(
-    name: str, generate: Any, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_of_the_help_work(name, generate, examples, tmp_path, monkeypatch):
     folder = shutil.copytree(examples, tmp_path / "here")
     generate.examples.add_files_of_page("help", folder)
     monkeypatch.chdir(folder)
     if name == "score":
         generate.examples.run_line("irtkit fit results.csv --out tables")
-    command: Any = cli.commands.get(name, cli)
+    command = cli.commands.get(name, cli)
     for line in command.examples.split("\n"):
         generate.examples.run_line(line)
 
 
 @pytest.mark.slow
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+def test_the_site_builds_without_a_warning(tmp_path):
     for package in ("sphinx", "myst_nb", "furo", "matplotlib"):
         if find_spec(package) is None:
             pytest.skip(f"the site needs {package}, which is not installed")
@@ -95,13 +87,13 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert [name for name in cli.commands if f"irtkit {name}" not in commands] == []
 
 
-def test_every_table_of_stored_results_is_shown(generate: Any) -> None:
+def test_every_table_of_stored_results_is_shown(generate):
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     shown = {name.strip() for _, kind, name, _ in generate.PART.findall(text) if kind == "figure"}
     assert shown == {*generate.figures.names()}
 
 
-def test_links_between_files_lead_somewhere(generate: Any) -> None:
+def test_links_between_files_lead_somewhere(generate):
     made = {*generate.reference.pages()}
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         prose = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
@@ -110,7 +102,7 @@ def test_links_between_files_lead_somewhere(generate: Any) -> None:
             assert "://" in link or target in made or target.exists(), f"{page.name}: {link}"
 
 
-def test_every_public_name_has_a_page(generate: Any) -> None:
+def test_every_public_name_has_a_page(generate):
     pages = generate.reference.pages()
     names = {name for name in irtkit.__all__ if not isinstance(getattr(irtkit, name), ModuleType)}
     assert {page.stem for page in pages} >= names
@@ -118,7 +110,7 @@ def test_every_public_name_has_a_page(generate: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_glossary_explains_every_column(examples: Path) -> None:
+def test_the_glossary_explains_every_column(examples):
     text = (DOCS / "glossary.md").read_text(encoding="utf-8").split("\n## Columns\n")[1]
     rows = re.findall(r"(?m)^\| (`[^|]*) \| ([^|]*)\|", text.split("\n## ")[0])
     told = {name for cell, _ in rows for name in re.findall(r"`(\w+)`", cell)}
@@ -149,7 +141,7 @@ def test_the_glossary_explains_every_column(examples: Path) -> None:
     assert shown <= printed | {"se", "low", "high"}
 
 
-def _stem(name: str, told: set[str]) -> str:
+def _stem(name, told):
     """A column, or the one that it is an error or an end of the interval of."""
     return name if name in told else re.sub("_(?:se|low|high)$", "", name)
 
@@ -169,7 +161,7 @@ _ANSWERS = [
 ]
 
 
-def test_common_questions_are_answered_within_a_minute() -> None:
+def test_common_questions_are_answered_within_a_minute():
     table = ["| question | page | links followed | words |", "| --- | --- | --- | --- |"]
     for asked, link, answer in _ANSWERS:
         words = -(-_words_until(link, answer) // 10) * 10
@@ -184,7 +176,7 @@ def test_common_questions_are_answered_within_a_minute() -> None:
     assert re.findall(r"(?m)^\|.*", manual) == table, "\n".join(table)
 
 
-def _words_until(link: str, answer: str) -> int:
+def _words_until(link, answer):
     """Words from where a link leads to the end of an answer, with code, output and tables."""
     page, _, anchor = link.partition("#")
     text = (DOCS / page).read_text(encoding="utf-8")

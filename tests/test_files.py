@@ -1,22 +1,15 @@
 """Files appear whole or not at all, and gzip is recognised by content."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import stat
-from typing import TYPE_CHECKING
 
 import pytest
 
 from irtkit.files import open_bytes, open_text, replacing
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
-
-def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_path: Path) -> None:
+def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_path):
     target = tmp_path / "table.csv"
     with replacing(target):
         pass
@@ -28,18 +21,13 @@ def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_pat
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
-@pytest.mark.parametrize(
-    ("name", "error", "message"),
-    [
-        ("absent/table.csv", FileNotFoundError, "folder .*absent does not exist"),
-        ("folder", IsADirectoryError, "it is a folder"),
-        ("file/table.csv", NotADirectoryError, "file is not a folder"),
-        ("pipe", OSError, "not an ordinary file"),
-    ],
-)
-def test_a_target_that_cannot_be_written_is_named(
-    tmp_path: Path, name: str, error: type[BaseException], message: str
-) -> None:
+@pytest.mark.parametrize(("name", "error", "message"), [
+    ("absent/table.csv", FileNotFoundError, "folder .*absent does not exist"),
+    ("folder", IsADirectoryError, "it is a folder"),
+    ("file/table.csv", NotADirectoryError, "file is not a folder"),
+    ("pipe", OSError, "not an ordinary file"),
+])  # fmt: skip
+def test_a_target_that_cannot_be_written_is_named(tmp_path, name, error, message):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
@@ -48,9 +36,7 @@ def test_a_target_that_cannot_be_written_is_named(
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_text_reads_the_same_plain_and_compressed_whatever_the_name(
-    tmp_path: Path, compress: Callable[[bytes], bytes]
-) -> None:
+def test_text_reads_the_same_plain_and_compressed_whatever_the_name(tmp_path, compress):
     path = tmp_path / "table.txt"
     path.write_bytes(compress("\ufeffä,1\r\nb".encode()))
     with open_text(path) as text:
@@ -59,7 +45,7 @@ def test_text_reads_the_same_plain_and_compressed_whatever_the_name(
         assert handle.read().decode("utf-8-sig") == "ä,1\r\nb"
 
 
-def _umask() -> int:
+def _umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask

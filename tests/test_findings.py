@@ -1,13 +1,10 @@
 """Findings are values. Their texts are plain English in the spelling of Python or of a shell."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
 from pathlib import Path
 from string import Formatter
-from typing import Any
 
 import pytest
 
@@ -32,12 +29,12 @@ KINDS = {
 """Kind of data sets in the stored study, by the code of the warning."""
 
 
-def texts() -> dict[str, str]:
+def texts():
     """Every text by code, with plausible values."""
     found = {}
     for code, template in TEXTS.items():
         plain = template.replace("[[", "").replace("]]", "")
-        values: dict[str, object] = {
+        values = {
             str(name): 1200 if spec else ["q 1", "b"] if str(name).endswith("s") else "q 1"
             for _, name, spec, _ in Formatter().parse(plain)
         }
@@ -45,17 +42,17 @@ def texts() -> dict[str, str]:
     return found
 
 
-def snapshot() -> str:
+def snapshot():
     """Texts and purposes as they are stored."""
     return "".join(f"{name}\n    {text}\n" for name, text in [*texts().items(), *PURPOSES.items()])
 
 
-def test_texts_are_those_that_are_stored() -> None:
+def test_texts_are_those_that_are_stored():
     stored = STORED.read_text(encoding="utf-8")
     assert snapshot() == stored, f"If the change is meant, run: python tests/{Path(__file__).name}"
 
 
-def test_every_text_is_one_plain_message() -> None:
+def test_every_text_is_one_plain_message():
     for code, text in texts().items():
         assert not re.search(rf"[{{}}\[\]]|\n|{IDIOM}", text), code
         assert all(len(one.split()) <= 30 for one in re.split(r"[.?:] ", text)), code
@@ -66,8 +63,8 @@ def test_every_text_is_one_plain_message() -> None:
     assert finding.text(options=False) == "bad. Pass ignore='q 1' to leave it out"
 
 
-def test_every_purpose_and_code_that_is_used_has_a_text() -> None:
-    used: dict[str, set[str]] = {"Remedy": set(), "failed": set(), "Finding": set()}
+def test_every_purpose_and_code_that_is_used_has_a_text():
+    used = {"Remedy": set(), "failed": set(), "Finding": set()}
     for path in Path(irtkit.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -78,20 +75,20 @@ def test_every_purpose_and_code_that_is_used_has_a_text() -> None:
     assert used["failed"] | used["Finding"] <= set(TEXTS)
 
 
-def test_messages_of_a_fit_are_named_and_short() -> None:
+def test_messages_of_a_fit_are_named_and_short():
     for code in [*TEXTS][[*TEXTS].index("systems-at-chance") :]:
         assert re.match(r"[A-Z][\w -]+: ", texts()[code])
         assert len(texts()[code].split()) <= 50
 
 
-def entries() -> dict[str, str]:
+def entries():
     """What the page of warnings says of each code that has a heading."""
     parts = re.split(r"(?m)^### (.*)$", PAGE.read_text(encoding="utf-8"))
     pairs = zip(parts[1::2], parts[2::2], strict=True)
     return {code: re.split(r"(?m)^## ", text)[0] for code, text in pairs}
 
 
-def test_every_code_is_on_the_page_of_warnings_once() -> None:
+def test_every_code_is_on_the_page_of_warnings_once():
     page = PAGE.read_text(encoding="utf-8")
     refusals = page.split("\n## Responses that cannot be read\n")[1]
     named = [code for row in re.findall(r"(?m)^\| (`.*?) \|", refusals) for code in row.split(", ")]
@@ -100,9 +97,7 @@ def test_every_code_is_on_the_page_of_warnings_once() -> None:
 
 
 @pytest.mark.parametrize("code", entries())
-def test_an_entry_shows_the_message_and_says_what_to_do_and_how_often_it_is_false(
-    code: str,
-) -> None:
+def test_an_entry_shows_the_message_and_says_what_to_do_and_how_often_it_is_false(code):
     text = entries()[code]
     shown = " ".join(re.findall(r"(?m)^> (.*)$", text)).replace("\\*", "*")
     parts = re.split(r"(\[\[|\]\]|\{.*?\})", TEXTS[code])
@@ -113,12 +108,12 @@ def test_an_entry_shows_the_message_and_says_what_to_do_and_how_often_it_is_fals
     assert "- **How often false:** " in text
 
 
-def studies(name: str, part: str = "studies") -> Any:
+def studies(name, part="studies"):
     """What a benchmark stored."""
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))[part]
 
 
-def test_rates_of_false_warnings_are_those_of_the_benchmarks() -> None:
+def test_rates_of_false_warnings_are_those_of_the_benchmarks():
     clean = [one for one in studies("warnings_of_fit") if one["wanted"] == "clean"]
     n = sum(one["data_sets"] for one in clean)
     for code, kind in KINDS.items():
@@ -142,7 +137,7 @@ def test_rates_of_false_warnings_are_those_of_the_benchmarks() -> None:
         assert "{:,} of {:,}".format(*counts) in entries()[code]
 
 
-def test_python_code_replaces_settings_and_lacks_an_option() -> None:
+def test_python_code_replaces_settings_and_lacks_an_option():
     drop = Remedy({"drop": "at-chance"}, "leave-out", code="result.responses.drop(…)")
     finding = Finding("no-differences", "warning", {}, (drop, Remedy({}, code="max_iterations=4")))
     python = "Pass result.responses.drop(…) to leave them out, or max_iterations=4"
@@ -154,14 +149,14 @@ def test_python_code_replaces_settings_and_lacks_an_option() -> None:
     assert Finding.restored(json.loads(json.dumps(chosen.stored()))) == chosen
 
 
-def test_errors_and_warnings_carry_the_finding() -> None:
+def test_errors_and_warnings_carry_the_finding():
     error = failed("no-task", Remedy({"task": ...}), task="x", tasks=[])
     error.place = "a.csv"
     assert str(error) == "a.csv: 'x' is not a task of this table. Pass task=…"
     assert IRTWarning(error.finding).code == "no-task"
 
 
-def test_a_warning_points_at_the_line_of_the_user() -> None:
+def test_a_warning_points_at_the_line_of_the_user():
     with pytest.warns(IRTWarning, match="Few systems") as caught:
         irtkit.fit([[1, 0], [0, 1], [1, 1]])
     assert {Path(one.filename).name for one in caught} == {"test_findings.py"}

@@ -1,7 +1,5 @@
 """Claims about tests that Inspect runs, with its own mock model."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess
@@ -9,17 +7,20 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import irtkit
-from irtkit import ItemParameters, ResponseMatrix, adaptive, fit, select_items, simulate_responses
+from irtkit import (
+    ItemParameters,
+    ResponseMatrix,
+    adaptive,
+    fit,
+    select_items,
+    simulate_responses,
+)
 from irtkit.responses import Source
-
-if TYPE_CHECKING:
-    from irtkit import FitResult
 
 needs_inspect = pytest.mark.skipif(find_spec("inspect_ai") is None, reason="needs inspect_ai")
 N_ITEMS, K = 120, 20
@@ -36,7 +37,7 @@ ENDS = {
 }
 
 
-def fitted(task: str = "quiz/") -> FitResult:
+def fitted(task="quiz/"):
     """A fit of 250 systems, with labels of a task or, without one, ids of samples."""
     answers = simulate_responses(ITEMS, np.random.default_rng(3).normal(size=250), seed=0).values
     labels = [task + number for number in NUMBERS]
@@ -44,22 +45,21 @@ def fitted(task: str = "quiz/") -> FitResult:
 
 
 @pytest.fixture(scope="module")
-def result() -> FitResult:
+def result():
     return fitted()
 
 
-def run(result: FitResult, folder: Path, runs: list[dict[str, Any]], **manager: Any) -> list[Any]:
+def run(result, folder, runs, **manager):
     """What was asked in runs of Inspect, whose logs are in folders with their numbers."""
     result.save(folder / "fit.npz")
     plan = {"answers": HELD_OUT.tolist(), "runs": runs, "manager": {"k": K} | manager, "quiet": 0.2}
     (folder / "plan.json").write_text(json.dumps(plan))
     command = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("inspect_runs.py"))]
     subprocess.run([*command, str(folder)], check=True, timeout=200)
-    done: list[Any] = json.loads((folder / "done.json").read_text())
-    return done
+    return json.loads((folder / "done.json").read_text())
 
 
-def is_score_of_log(result: FitResult, log: Path, metadata: dict[str, Any]) -> bool:
+def is_score_of_log(result, log, metadata):
     """Whether `irtkit.score` gives what the manager wrote, and knows that items were chosen."""
     row = irtkit.score(log, result).iloc[0]
     assert "accuracy" not in row
@@ -70,9 +70,7 @@ def is_score_of_log(result: FitResult, log: Path, metadata: dict[str, Any]) -> b
 
 @needs_inspect
 @pytest.mark.slow
-def test_a_run_scores_as_a_test_that_answers_as_many_items_in_a_step(
-    result: FitResult, tmp_path: Path
-) -> None:
+def test_a_run_scores_as_a_test_that_answers_as_many_items_in_a_step(result, tmp_path):
     systems = [{"system": row, "max_samples": 100} for row in range(len(HELD_OUT))]
     selection = select_items(result, K)
     for row, done in enumerate(run(result, tmp_path, systems, at_once=4)):
@@ -93,12 +91,10 @@ def test_a_run_scores_as_a_test_that_answers_as_many_items_in_a_step(
 @needs_inspect
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:samples that failed")
-def test_neither_few_places_nor_samples_that_fail_stop_a_run(
-    result: FitResult, tmp_path: Path
-) -> None:
+def test_neither_few_places_nor_samples_that_fail_stop_a_run(result, tmp_path):
     fails = [int(label.removeprefix("quiz/")) for label in select_items(result, 6).items]
     failing = {"fails": fails, "fail_on_error": False}
-    runs: list[dict[str, Any]] = [
+    runs = [
         {"max_samples": places} | how
         for places in (1, 5, 100, None)
         for how in ({}, failing, failing | {"retry_on_error": 1})
@@ -115,7 +111,7 @@ def test_neither_few_places_nor_samples_that_fail_stop_a_run(
 
 @needs_inspect
 @pytest.mark.slow
-def test_tasks_epochs_and_cancelled_runs_have_tests_of_their_own(tmp_path: Path) -> None:
+def test_tasks_epochs_and_cancelled_runs_have_tests_of_their_own(tmp_path):
     result = fitted(task="")
     runs = [{"seconds": 0.3}, {"n_tasks": 2, "max_samples": 50, "epochs": 2, "max_tasks": 2}]
     cancelled, done = run(result, tmp_path, runs)
@@ -131,9 +127,7 @@ def test_tasks_epochs_and_cancelled_runs_have_tests_of_their_own(tmp_path: Path)
 
 @needs_inspect
 @pytest.mark.slow
-def test_a_small_error_ends_a_test_and_a_run_without_its_samples_fails(
-    result: FitResult, tmp_path: Path
-) -> None:
+def test_a_small_error_ends_a_test_and_a_run_without_its_samples_fails(result, tmp_path):
     (done,) = run(result, tmp_path, [{"max_samples": 50}], error=0.08)
     (metadata,) = done["metadata"]
     assert metadata["error"] <= 0.08
@@ -142,12 +136,12 @@ def test_a_small_error_ends_a_test_and_a_run_without_its_samples_fails(
 
 @needs_inspect
 @pytest.mark.filterwarnings("ignore")  # of what Inspect imports
-def test_an_answer_is_a_score_as_the_fit_was_read() -> None:
+def test_an_answer_is_a_score_as_the_fit_was_read():
     result = fitted()
     result.saved_responses.source = Source(("runs",), "inspect", {"metric": "f1", "threshold": 0.5})
     manager = irtkit.inspect_ai.Adaptive(result, 5)
 
-    def scores(**values: Any) -> dict[str, Any]:
+    def scores(**values):
         return {name: SimpleNamespace(score=SimpleNamespace(value=values[name])) for name in values}
 
     assert manager._answer("quiz/1", scores(match="C", f1=0.4)) == 0
@@ -158,9 +152,7 @@ def test_an_answer_is_a_score_as_the_fit_was_read() -> None:
         manager._answer("quiz/1", scores(match="C", cost=2.0))
 
 
-def test_without_inspect_the_error_names_the_extra(
-    result: FitResult, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_inspect_the_error_names_the_extra(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "inspect_ai.util", None)
     with pytest.raises(ImportError, match=r"pip install 'irtkit\[inspect\]'"):
         irtkit.inspect_ai.Adaptive(result)

@@ -1,19 +1,13 @@
 """Claims about which module may import which, and about what `import irtkit` costs."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import irtkit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PACKAGE = Path(__file__).parents[1] / "irtkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
@@ -29,11 +23,11 @@ LAYERS = (
 """From the first to the last. "" is the package itself, with its public names."""
 
 
-def layer_of(path: Path) -> str:
+def layer_of(path):
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-def imported_layers(node: ast.AST) -> Iterator[str]:
+def imported_layers(node):
     """First names below irtkit that the code imports, at any depth, for types alone left out."""
     if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
         return
@@ -47,13 +41,13 @@ def imported_layers(node: ast.AST) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_imports_only_from_layers_above_it(path: Path) -> None:
+def test_a_module_imports_only_from_layers_above_it(path):
     layer = layer_of(path)
     allowed = {*LAYERS[: LAYERS.index(layer)], *([layer] if path.parent != PACKAGE else [])}
     assert set(imported_layers(ast.parse(path.read_text(encoding="utf-8")))) <= allowed
 
 
-def test_the_package_is_a_table_of_contents() -> None:
+def test_the_package_is_a_table_of_contents():
     stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     names = {alias.name for node in imports for alias in node.names}
@@ -62,7 +56,7 @@ def test_the_package_is_a_table_of_contents() -> None:
     assert all(getattr(irtkit, name) is not None for name in names)
 
 
-def test_a_function_is_found_after_its_room_is_imported() -> None:
+def test_a_function_is_found_after_its_room_is_imported():
     code = "import irtkit.report.page, irtkit.systems.gate; print(irtkit.report, irtkit.gate)"
     command = [sys.executable, "-c", code]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -77,7 +71,7 @@ irtkit.fit((drawn(size=(200, 1)) > drawn(size=(200, 40))).astype("int8"))
 
 
 @pytest.mark.parametrize("code", ["import irtkit", FIT_OF_ARRAY])
-def test_neither_importing_nor_a_first_fit_loads_a_large_package(code: str) -> None:
+def test_neither_importing_nor_a_first_fit_loads_a_large_package(code):
     large = {"jax", "narwhals", "pandas", "pyarrow", "scipy"}
     code += f"\nimport sys; print(*({large} & set(sys.modules)))"
     command = [sys.executable, "-c", code]

@@ -1,9 +1,6 @@
 """Claims about what limits the result of a fit, as the responses alone show it."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,42 +10,33 @@ import irtkit
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic
 from irtkit.data.limits import (
     BOUND,
-    AtChance,
     Connectivity,
-    Dimensionality,
     at_chance,
     connectivity_of,
     dimensionality,
     no_ability_differences,
 )
 from irtkit.data.near_duplicates import near_duplicates
-from irtkit.data.patterns import Patterns, patterns_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from irtkit import FitResult
+from irtkit.data.patterns import patterns_of
 
 
-def patterns(responses: Any) -> Patterns:
+def patterns(responses):
     matrix = responses if isinstance(responses, ResponseMatrix) else ResponseMatrix(responses)
     return patterns_of(matrix, synthetic_is_real=False)
 
 
 def drawn(  # what tests differ in
-    n: int,
-    m: int,
-    seed: int = 0,
+    n,
+    m,
+    seed=0,
     *,
-    mean: float = 0.0,
-    sd: float = 1.0,
-    spread: float = 0.0,
-    guessing: float = 0.0,
-    inverted: float = 0.0,
-    theta: Any = None,
-) -> NDArray[np.int8]:
+    mean=0.0,
+    sd=1.0,
+    spread=0.0,
+    guessing=0.0,
+    inverted=0.0,
+    theta=None,
+):
     """Responses of one ability, normal unless it is given, to items of all difficulties."""
     generator = np.random.default_rng(seed)
     theta = generator.normal(mean, sd, n) if theta is None else np.asarray(theta)
@@ -59,7 +47,7 @@ def drawn(  # what tests differ in
     return (generator.random((n, m)) < guessing + (1 - guessing) * p).astype(np.int8)
 
 
-def fitted(responses: Any, model: Any = "2PL", **how: Any) -> FitResult:
+def fitted(responses, model="2PL", **how):
     with warnings.catch_warnings(action="ignore"):
         return irtkit.fit(responses, model, standard_errors=False, **how)
 
@@ -67,26 +55,24 @@ def fitted(responses: Any, model: Any = "2PL", **how: Any) -> FitResult:
 # Whether respondents differ in ability
 
 
-def equal(values: Any) -> bool:
+def equal(values):
     found = patterns(values)
     return no_ability_differences(found, near_duplicates(found).n_eff)
 
 
 @pytest.mark.parametrize(("n", "m", "size"), [(100, 200, 1), (1000, 5, 1), (100, 200, 5)])
-def test_equal_abilities_are_found_at_the_level_although_respondents_are_copies(
-    n: int, m: int, size: int
-) -> None:
+def test_equal_abilities_are_found_at_the_level_although_respondents_are_copies(n, m, size):
     sets = [np.repeat(drawn(n // size, m, seed, sd=0.0), size, axis=0) for seed in range(20)]
     # at a level of 5 % fewer than 16 of 20 occur once in 400 times
     assert sum(map(equal, sets)) >= 16
 
 
 @pytest.mark.parametrize(("n", "m"), [(30, 50), (12, 100), (8, 30), (200, 5), (100, 3), (500, 2)])
-def test_abilities_that_differ_are_not_equal(n: int, m: int) -> None:
+def test_abilities_that_differ_are_not_equal(n, m):
     assert sum(equal(drawn(n, m, seed)) for seed in range(20)) <= 1
 
 
-def test_a_test_without_power_finds_nothing() -> None:
+def test_a_test_without_power_finds_nothing():
     generator = np.random.default_rng(0)
     sets = [drawn(30, 40, seed, sd=0.8) for seed in range(20)]
     sparse = [np.where(generator.random((30, 40)) < 0.8, -1, values) for values in sets]
@@ -95,7 +81,7 @@ def test_a_test_without_power_finds_nothing() -> None:
         assert not equal(values)
 
 
-def test_missing_cells_and_repeated_trials_count_as_what_they_are() -> None:
+def test_missing_cells_and_repeated_trials_count_as_what_they_are():
     generator = np.random.default_rng(0)
     holes = generator.random((100, 100)) < 0.6
     sets = [ResponseMatrix(np.where(holes, -1, drawn(100, 100, k, sd=0.0))) for k in range(20)]
@@ -109,14 +95,14 @@ def test_missing_cells_and_repeated_trials_count_as_what_they_are() -> None:
 # Systems that score no better than guessing
 
 
-def guessing(responses: Any, n_options: Any = None) -> AtChance | None:
+def guessing(responses, n_options=None):
     found = patterns(responses)
     items = [f"item-{k + 1}" for k in range(found.n_items)]
     table = None if n_options is None else pd.DataFrame({"n_options": n_options}, items)
     return at_chance(found, table)
 
 
-def collapsed(n: int, m: int) -> NDArray[np.int8]:
+def collapsed(n, m):
     """Responses of systems that answer always one of two classes, of 55 % and 45 % of the items."""
     generator = np.random.default_rng(0)
     always = (np.arange(m) < 0.55 * m) == (np.arange(n) % 2)[:, None]
@@ -124,7 +110,7 @@ def collapsed(n: int, m: int) -> NDArray[np.int8]:
 
 
 @pytest.mark.parametrize(("n", "m"), [(90, 139), (12, 100), (40, 1000)])
-def test_systems_that_answer_always_one_class_are_named_and_hardly_others(n: int, m: int) -> None:
+def test_systems_that_answer_always_one_class_are_named_and_hardly_others(n, m):
     board = np.vstack([collapsed(n // 3, m), drawn(n - n // 3, m, guessing=0.5, mean=1.0)])
     told = guessing(board)
     assert told is not None
@@ -134,7 +120,7 @@ def test_systems_that_answer_always_one_class_are_named_and_hardly_others(n: int
     assert told.highest == board[told.rows].mean(axis=1).max()
 
 
-def test_nobody_is_named_where_systems_differ_by_ability_or_too_few_guess() -> None:
+def test_nobody_is_named_where_systems_differ_by_ability_or_too_few_guess():
     for n, m in ((90, 139), (12, 100), (400, 40)):
         for mean in (0.0, 3.0):
             assert guessing(drawn(n, m, mean=mean)) is None
@@ -144,7 +130,7 @@ def test_nobody_is_named_where_systems_differ_by_ability_or_too_few_guess() -> N
     assert guessing(np.random.default_rng(0).integers(0, 2, (50, 200))) is None
 
 
-def test_the_number_of_options_says_what_guessing_gives() -> None:
+def test_the_number_of_options_says_what_guessing_gives():
     coins = np.random.default_rng(1).random((30, 200)) < np.repeat([0.25, 0.5], 100)
     board = np.vstack([coins, drawn(60, 200, guessing=0.4, mean=2.0)]).astype(np.int8)
     told = guessing(board, np.repeat(["4", "2"], 100))
@@ -159,9 +145,7 @@ def test_the_number_of_options_says_what_guessing_gives() -> None:
     assert guessing(board, np.nan) is guessing(board) is None
 
 
-def test_a_fit_names_systems_at_chance_first_and_keeps_them_out_of_the_lead(
-    tmp_path: Path,
-) -> None:
+def test_a_fit_names_systems_at_chance_first_and_keeps_them_out_of_the_lead(tmp_path):
     board = np.vstack([collapsed(30, 100), drawn(20, 100, guessing=0.5, mean=1.0)])
     result = fitted(board)
     fewer = fitted(result.responses.drop(result.at_chance))
@@ -175,9 +159,7 @@ def test_a_fit_names_systems_at_chance_first_and_keeps_them_out_of_the_lead(
     assert irtkit.load(tmp_path / "fit").at_chance == result.at_chance
 
 
-def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(
-    shared_data: Path,
-) -> None:
+def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(shared_data):
     rte = fitted(shared_data / "nlu_rte.csv.gz")
     assert rte.findings[0].values["n"] == 59
     accuracy = rte.respondents["accuracy"]
@@ -196,7 +178,7 @@ def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(
 # Whether responses link all respondents
 
 
-def connectivity(responses: Any, fixed: NDArray[np.bool_] | None = None) -> Connectivity:
+def connectivity(responses, fixed=None):
     """Items with slopes of 1, and respondents whose abilities are all 0."""
     found = patterns(responses)
     n, m = found.cells.shape
@@ -204,13 +186,13 @@ def connectivity(responses: Any, fixed: NDArray[np.bool_] | None = None) -> Conn
     return connectivity_of(found, items, np.zeros(n), 1.0, fixed)
 
 
-def parts(responses: Any, fixed: NDArray[np.bool_] | None = None) -> tuple[list[int], list[int]]:
+def parts(responses, fixed=None):
     """Components of the respondents and of the items. Both are empty if all are linked."""
     found = connectivity(responses, fixed).components
     return ([], []) if found is None else (found.respondents.tolist(), found.items.tolist())
 
 
-def diagonal(*shapes: tuple[int, int]) -> NDArray[np.int64]:
+def diagonal(*shapes):
     """Responses in blocks along the diagonal."""
     n, m = np.sum(shapes, axis=0)
     values, row, column = np.full((n, m), -1), 0, 0
@@ -222,7 +204,7 @@ def diagonal(*shapes: tuple[int, int]) -> NDArray[np.int64]:
     return values
 
 
-def linked(n_common: int = 0) -> NDArray[np.int8]:
+def linked(n_common=0):
     """30 and 20 respondents with 25 items each, and further ones that all of them answered."""
     values = drawn(50, 50 + n_common)
     values[:30, 25:50] = values[30:, :25] = -1
@@ -230,14 +212,14 @@ def linked(n_common: int = 0) -> NDArray[np.int8]:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_blocks_are_components_numbered_by_their_respondents(sparse: bool) -> None:
+def test_blocks_are_components_numbered_by_their_respondents(sparse):
     responses = ResponseMatrix(diagonal((2, 9), (5, 3), (3, 4)))
     given = responses.to_sparse() if sparse else responses
     assert not connectivity(given).linked
     assert parts(given) == ([3] * 2 + [1] * 5 + [2] * 3, [3] * 9 + [1] * 3 + [2] * 4)
 
 
-def test_a_long_chain_of_links_is_followed_to_its_end() -> None:
+def test_a_long_chain_of_links_is_followed_to_its_end():
     values = np.full((300, 301), -1)
     values[np.arange(300), np.arange(300)] = 1
     values[np.arange(300), np.arange(1, 301)] = 0
@@ -246,7 +228,7 @@ def test_a_long_chain_of_links_is_followed_to_its_end() -> None:
     assert parts(values)[0][149:151] == [1, 2]
 
 
-def test_nobody_is_linked_by_synthetic_respondents_or_by_answering_nothing() -> None:
+def test_nobody_is_linked_by_synthetic_respondents_or_by_answering_nothing():
     responses = add_synthetic(ResponseMatrix(diagonal((5, 3), (3, 4))), ("always-right",))
     assert parts(responses)[0] == [1] * 5 + [2] * 3 + [0]
     values = diagonal((5, 3), (3, 4), (1, 1))
@@ -254,14 +236,14 @@ def test_nobody_is_linked_by_synthetic_respondents_or_by_answering_nothing() -> 
     assert parts(values) == ([1] * 5 + [2] * 3 + [0], [1] * 3 + [2] * 4 + [0])
 
 
-def test_items_held_at_known_values_join_what_no_response_links() -> None:
+def test_items_held_at_known_values_join_what_no_response_links():
     values = diagonal((15, 10), (15, 10), (10, 5))
     assert parts(values, np.isin(np.arange(25), [0, 10]))[0] == [1] * 30 + [2] * 10
     assert parts(values, np.ones(25, np.bool_)) == ([], [])
 
 
 @pytest.mark.parametrize("given", [0, 1])
-def test_items_that_all_answer_alike_link_nothing(given: int) -> None:
+def test_items_that_all_answer_alike_link_nothing(given):
     values = linked(4)
     values[:, 50:] = given
     values[:30, 53] = -1
@@ -269,7 +251,7 @@ def test_items_that_all_answer_alike_link_nothing(given: int) -> None:
     assert parts(values) == ([1] * 30 + [2] * 20, [1] * 25 + [2] * 25 + [0] * 3 + [2])
 
 
-def test_a_few_cells_or_one_item_link_badly_and_sixteen_items_well() -> None:
+def test_a_few_cells_or_one_item_link_badly_and_sixteen_items_well():
     values = linked()
     values[range(3), range(30, 33)] = 1
     assert parts(values) == ([1] * 30 + [2] * 20, [1] * 25 + [2] * 25)
@@ -278,7 +260,7 @@ def test_a_few_cells_or_one_item_link_badly_and_sixteen_items_well() -> None:
 
 
 @pytest.mark.parametrize("observed", [0.1, 0.5])
-def test_matrices_with_cells_missing_at_random_are_one_component(observed: float) -> None:
+def test_matrices_with_cells_missing_at_random_are_one_component(observed):
     for seed in range(5):
         values = drawn(200, 100, seed)
         kept = np.random.default_rng(seed).random(values.shape) < observed
@@ -288,9 +270,7 @@ def test_matrices_with_cells_missing_at_random_are_one_component(observed: float
 # Gaps between those who answered other items
 
 
-def two_blocks(
-    n: int, m: int, n_common: int, gap: float
-) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
+def two_blocks(n, m, n_common, gap):
     """Responses, abilities and difficulties. Items of the better block are harder."""
     generator = np.random.default_rng(0)
     second, of_second = np.repeat([0, 1], n), np.repeat([0, 1, 0.5], [m, m, n_common])
@@ -303,14 +283,14 @@ def two_blocks(
     return values, theta, difficulty
 
 
-def gaps(responses: Any, **how: Any) -> dict[str, Any]:
+def gaps(responses, **how):
     """Findings by code about respondents who answered different items."""
     codes = {"gap-shrunk", "gap-hidden"}
     return {one.code: one for one in fitted(responses, **how).findings if one.code in codes}
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_gap_that_is_shrunk_is_significant_with_what_it_would_be(sparse: bool) -> None:
+def test_a_gap_that_is_shrunk_is_significant_with_what_it_would_be(sparse):
     values, theta, difficulty = two_blocks(100, 60, 6, 1.2)
     responses = ResponseMatrix(values)
     given = responses.to_sparse() if sparse else responses
@@ -323,12 +303,12 @@ def test_a_gap_that_is_shrunk_is_significant_with_what_it_would_be(sparse: bool)
     assert gaps(given, fixed=known) == gaps(two_blocks(100, 60, 40, 1.2)[0]) == {}
 
 
-def test_a_gap_may_be_hidden_if_few_respondents_have_few_items_in_common() -> None:
+def test_a_gap_may_be_hidden_if_few_respondents_have_few_items_in_common():
     assert gaps(two_blocks(100, 60, 8, 0.0)[0]) == {}
     assert [*gaps(two_blocks(12, 200, 12, 0.0)[0])] == ["gap-hidden"]
 
 
-def test_a_share_of_a_gap_shows_that_information_in_common_tells() -> None:
+def test_a_share_of_a_gap_shows_that_information_in_common_tells():
     """For two blocks it is I/(I + h), I = nm/(n + m) times a response to every common item."""
     values = two_blocks(60, 40, 8, 1.5)[0]
     result = fitted(values)
@@ -346,12 +326,12 @@ def test_a_share_of_a_gap_shows_that_information_in_common_tells() -> None:
 # Whether one ability explains the responses
 
 
-def further(values: Any) -> Dimensionality | None:
+def further(values):
     found = patterns(values)
     return dimensionality(found, near_duplicates(found))
 
 
-def two_abilities(n: int, m: int, share: float, correlation: float) -> NDArray[np.int8]:
+def two_abilities(n, m, share, correlation):
     covariance = [[1, correlation], [correlation, 1]]
     theta = np.random.default_rng(0).multivariate_normal([0, 0], covariance, size=n)
     sizes = (m - round(share * m), round(share * m))
@@ -362,9 +342,7 @@ def two_abilities(n: int, m: int, share: float, correlation: float) -> NDArray[n
 
 @pytest.mark.parametrize("shape", [(200, 500), (2000, 40), (100, 1000)])
 @pytest.mark.parametrize(("share", "correlation"), [(0.2, -0.5), (0.5, 0.5)])
-def test_a_second_ability_raises_the_largest_eigenvalue(
-    shape: tuple[int, int], share: float, correlation: float
-) -> None:
+def test_a_second_ability_raises_the_largest_eigenvalue(shape, share, correlation):
     told = further(two_abilities(*shape, share, correlation))
     assert told is not None
     assert told.eigenvalue > BOUND
@@ -374,15 +352,13 @@ def test_a_second_ability_raises_the_largest_eigenvalue(
 @pytest.mark.parametrize("how", [
     {"spread": 0.8}, {"guessing": 0.25, "spread": 0.6}, {"inverted": 0.2, "spread": 0.3},
 ])  # fmt: skip
-def test_slopes_that_differ_guessing_and_inverted_items_are_one_ability(
-    shape: tuple[int, int], how: dict[str, float]
-) -> None:
+def test_slopes_that_differ_guessing_and_inverted_items_are_one_ability(shape, how):
     skewed = np.random.default_rng(1).exponential(size=shape[0]) - 1
     for theta in (None, skewed):
         assert further(drawn(*shape, theta=theta, **how)) is None
 
 
-def test_passages_raise_the_sum_of_squares() -> None:
+def test_passages_raise_the_sum_of_squares():
     generator = np.random.default_rng(0)
     own = np.repeat(generator.normal(size=(200, 20)), 5, axis=1)
     told = further(drawn(200, 100, spread=0.3, theta=generator.normal(size=(200, 1)) + own))
@@ -391,24 +367,24 @@ def test_passages_raise_the_sum_of_squares() -> None:
 
 
 @pytest.mark.parametrize(("families", "size"), [(30, 7), (60, 3)])
-def test_near_duplicates_are_no_further_ability(families: int, size: int) -> None:
+def test_near_duplicates_are_no_further_ability(families, size):
     copies = np.repeat(drawn(families, 500, spread=0.3), size, axis=0)
     flipped = np.random.default_rng(0).random(copies.shape) < 0.02
     assert further(np.where(flipped, 1 - copies, copies)) is None
 
 
 @pytest.mark.parametrize("shape", [(29, 500), (500, 19)])
-def test_few_respondents_or_items_show_nothing(shape: tuple[int, int]) -> None:
+def test_few_respondents_or_items_show_nothing(shape):
     assert further(two_abilities(*shape, 0.5, 0.0)) is None
 
 
-def test_missing_cells_are_no_ability_and_hide_a_strong_one_no_more_than_they_must() -> None:
+def test_missing_cells_are_no_ability_and_hide_a_strong_one_no_more_than_they_must():
     missing = np.random.default_rng(0).random((1000, 100)) < 0.5
     assert further(np.where(missing, -1, drawn(1000, 100, spread=0.3))) is None
     assert further(np.where(missing, -1, two_abilities(1000, 100, 0.5, 0.0))) is not None
 
 
-def test_the_same_data_give_the_same_numbers_sparse_synthetic_and_repeated_ones_too() -> None:
+def test_the_same_data_give_the_same_numbers_sparse_synthetic_and_repeated_ones_too():
     values = two_abilities(300, 100, 0.5, 0.0)
     dense = ResponseMatrix(values)
     told = further(dense)

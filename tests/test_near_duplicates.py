@@ -1,34 +1,21 @@
 """Claims about near-duplicate respondents: their effective number, and their families."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
-from irtkit.data.near_duplicates import NearDuplicates, near_duplicates
+from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    from irtkit.data.patterns import Patterns
-
-    Array = NDArray[np.float64]
-
-
-def drawn(generator: np.random.Generator, theta: Array, n_items: int) -> NDArray[np.int8]:
+def drawn(generator, theta, n_items):
     """2PL responses, slopes lognormal."""
     slope, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
     p = 1 / (1 + np.exp(-slope * (theta[:, None] - difficulty)))
     return (generator.random(p.shape) < p).astype(np.int8)
 
 
-def families(
-    groups: int, size: int, n_items: int, seed: int, *, noise: float = 0.02, missing: float = 0.0
-) -> NDArray[np.int8]:
+def families(groups, size, n_items, seed, *, noise=0.02, missing=0.0):
     """Copies of parents with some answers flipped. Families of one are independent respondents."""
     generator = np.random.default_rng([seed, 21])
     values = np.repeat(drawn(generator, generator.normal(size=groups), n_items), size, axis=0)
@@ -36,12 +23,12 @@ def families(
     return np.where(generator.random(values.shape) < missing, -1, values).astype(np.int8)
 
 
-def made(values: NDArray[np.int8] | ResponseMatrix) -> Patterns:
+def made(values):
     matrix = values if isinstance(values, ResponseMatrix) else ResponseMatrix(values)
     return patterns_of(matrix, synthetic_is_real=False)
 
 
-def found(values: NDArray[np.int8] | ResponseMatrix) -> NearDuplicates:
+def found(values):
     return near_duplicates(made(values))
 
 
@@ -52,9 +39,7 @@ def found(values: NDArray[np.int8] | ResponseMatrix) -> NearDuplicates:
     ("groups", "size", "noise"),
     [(10, 20, 0.02), (30, 7, 0.02), (20, 10, 0.1), (40, 5, 0.2), (20, 10, 0.3), (60, 3, 0.2)],
 )
-def test_families_count_for_kishs_effective_sample_size(
-    groups: int, size: int, noise: float
-) -> None:
+def test_families_count_for_kishs_effective_sample_size(groups, size, noise):
     sets = [found(families(groups, size, 500, seed, noise=noise)) for seed in range(4)]
     # Flips leave copies correlated (1 − 2 noise)², times the share of the variance without flips.
     p = np.random.default_rng(0).normal(size=(2, 10_000))
@@ -67,9 +52,7 @@ def test_families_count_for_kishs_effective_sample_size(
 
 
 @pytest.mark.parametrize(("noise", "n_eff", "within"), [(0.0, 60, 0.1), (0.05, 76, 0.2)])
-def test_near_duplicates_of_twenty_items_are_counted(
-    noise: float, n_eff: float, within: float
-) -> None:
+def test_near_duplicates_of_twenty_items_are_counted(noise, n_eff, within):
     sets = [found(families(60, 4, 20, seed, noise=noise)).n_eff for seed in range(8)]
     assert np.mean(sets) == pytest.approx(n_eff, rel=within)
 
@@ -78,9 +61,7 @@ def test_near_duplicates_of_twenty_items_are_counted(
     ("n", "n_items", "missing"),
     [(200, 500, 0.0), (1000, 30, 0.0), (8, 25, 0.0), (30, 100, 0.3), (200, 500, 0.7)],
 )
-def test_independent_respondents_count_exactly_as_many(
-    n: int, n_items: int, missing: float
-) -> None:
+def test_independent_respondents_count_exactly_as_many(n, n_items, missing):
     for seed in range(4):
         one = found(families(n, 1, n_items, seed, missing=missing))
         assert one[:3] == (n, n, 1.0)
@@ -88,7 +69,7 @@ def test_independent_respondents_count_exactly_as_many(
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.8])
-def test_slopes_that_differ_and_skewed_abilities_are_not_near_duplicates(spread: float) -> None:
+def test_slopes_that_differ_and_skewed_abilities_are_not_near_duplicates(spread):
     generator = np.random.default_rng(3)
     slope, difficulty = generator.lognormal(0, spread, 500), generator.normal(size=500)
     theta = generator.exponential(size=(200, 1)) - 1
@@ -96,14 +77,14 @@ def test_slopes_that_differ_and_skewed_abilities_are_not_near_duplicates(spread:
     assert not found((generator.random(p.shape) < p).astype(np.int8)).matter
 
 
-def test_repeated_trials_of_copies_count_as_one_trial() -> None:
+def test_repeated_trials_of_copies_count_as_one_trial():
     values = families(12, 5, 200, 0, noise=0.0)
     right, trials = 3 * values.astype(np.int64), np.full(values.shape, 3)
     assert 10 < found(ResponseMatrix.from_counts(right, trials)).n_eff < 14
 
 
 @pytest.mark.parametrize(("size", "n"), [(6, 20), (12, 30), (30, 60)])
-def test_one_family_among_single_respondents_is_found(size: int, n: int) -> None:
+def test_one_family_among_single_respondents_is_found(size, n):
     for seed in range(5):
         generator = np.random.default_rng(seed)
         values = families(n - size + 1, 1, 200, seed)
@@ -115,7 +96,7 @@ def test_one_family_among_single_respondents_is_found(size: int, n: int) -> None
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
-def test_one_of_each_family_is_left(noise: float) -> None:
+def test_one_of_each_family_is_left(noise):
     parents, generator = families(28, 1, 400, 1), np.random.default_rng(0)
     values = np.concatenate([np.repeat(parents[:8], 5, axis=0), parents[8:]])
     values = np.where(generator.random(values.shape) < noise, 1 - values, values).astype(np.int8)
@@ -127,13 +108,13 @@ def test_one_of_each_family_is_left(noise: float) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (2, 5), (3, 5), (4, 1), (5, 2), (8, 500), (300, 1)])
-def test_few_respondents_or_items_count_as_independent(shape: tuple[int, int]) -> None:
+def test_few_respondents_or_items_count_as_independent(shape):
     values = families(shape[0], 1, shape[1], 0)
     assert found(values)[:3] == (shape[0], shape[0], 1.0)
     np.testing.assert_array_equal(found(values).distinct, np.arange(shape[0]))
 
 
-def test_respondents_without_common_items_count_as_independent() -> None:
+def test_respondents_without_common_items_count_as_independent():
     values = np.full((40, 40), -1, np.int8)
     values[np.arange(40), np.arange(40)] = 1
     values[np.arange(40), (np.arange(40) + 1) % 40] = 0
@@ -143,9 +124,7 @@ def test_respondents_without_common_items_count_as_independent() -> None:
 # What evidence on slopes counts for
 
 
-def test_evidence_counts_for_one_over_the_size_of_families_and_more_where_cells_are_missing() -> (
-    None
-):
+def test_evidence_counts_for_one_over_the_size_of_families_and_more_where_cells_are_missing():
     whole, some = (found(families(30, 7, 500, 1, missing=missing)) for missing in (0.0, 0.7))
     assert whole.share == pytest.approx(1 / 7, rel=0.15)
     # Of 0.3 of the answers of the other six, an item has 0.3 of each.
@@ -156,7 +135,7 @@ def test_evidence_counts_for_one_over_the_size_of_families_and_more_where_cells_
 # How it is computed
 
 
-def test_the_same_responses_give_the_same_numbers_and_order_does_not_matter() -> None:
+def test_the_same_responses_give_the_same_numbers_and_order_does_not_matter():
     values = families(30, 7, 300, 0)
     one = found(values)
     assert one[:3] == found(values.copy())[:3]
@@ -167,7 +146,7 @@ def test_the_same_responses_give_the_same_numbers_and_order_does_not_matter() ->
     np.testing.assert_allclose(found(among)[:3], one[:3], rtol=1e-6)
 
 
-def test_sparse_cells_give_what_dense_ones_give() -> None:
+def test_sparse_cells_give_what_dense_ones_give():
     dense = ResponseMatrix(families(30, 7, 200, 0, missing=0.5))
     frame = dense.to_frame().rename_axis("respondent").reset_index()
     frame = frame.melt(id_vars="respondent", var_name="item", value_name="response").dropna()

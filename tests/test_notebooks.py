@@ -1,16 +1,10 @@
 """Claims about the notebooks: they run anywhere, leave nothing behind, and are current."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.py"))
@@ -18,7 +12,7 @@ each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: 
 
 
 @pytest.fixture(scope="module")
-def executed() -> Iterator[Any]:
+def executed():
     """The script that executes notebooks."""
     pytest.importorskip("jupytext")
     with pytest.MonkeyPatch.context() as patch:
@@ -27,9 +21,7 @@ def executed() -> Iterator[Any]:
 
 
 @each_notebook
-def test_the_stored_notebook_has_the_cells_of_the_script_and_outputs(
-    notebook: Path, executed: Any
-) -> None:
+def test_the_stored_notebook_has_the_cells_of_the_script_and_outputs(notebook, executed):
     stored = executed.stored(notebook)
     assert executed.cells(stored) == executed.cells(executed.unexecuted(notebook))
     code = [cell for cell in stored.cells if cell.cell_type == "code"]
@@ -39,9 +31,7 @@ def test_the_stored_notebook_has_the_cells_of_the_script_and_outputs(
 
 @pytest.mark.slow
 @each_notebook
-def test_a_notebook_gives_the_stored_outputs_without_a_display(
-    notebook: Path, executed: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_notebook_gives_the_stored_outputs_without_a_display(notebook, executed, monkeypatch):
     pytest.importorskip("sklearn")
     monkeypatch.delenv("DISPLAY", raising=False)
     assert executed.outputs(executed.executed(notebook)) == executed.outputs(
@@ -49,12 +39,12 @@ def test_a_notebook_gives_the_stored_outputs_without_a_display(
     )
 
 
-def test_notebooks_are_small() -> None:
+def test_notebooks_are_small():
     assert sum(path.stat().st_size for path in FOLDER.glob("*.ipynb")) < 1.5e6
 
 
 @each_notebook
-def test_a_notebook_is_in_percent_format_without_outputs_and_absolute_paths(notebook: Path) -> None:
+def test_a_notebook_is_in_percent_format_without_outputs_and_absolute_paths(notebook):
     text = notebook.read_text(encoding="utf-8")
     assert text.startswith("# %% [markdown]\n# # ")
     assert not re.search(r"""(?m)(?:^|[\s"'`(=])(?:/\w|~/|[A-Za-z]:[\\/])""", text)
@@ -65,6 +55,6 @@ def test_a_notebook_is_in_percent_format_without_outputs_and_absolute_paths(note
             assert all(line.startswith("#") for line in lines if line)
 
 
-def test_only_scripts_and_their_notebooks_stand_in_the_folder() -> None:
+def test_only_scripts_and_their_notebooks_stand_in_the_folder():
     both = {path.with_suffix(end) for path in NOTEBOOKS for end in (".py", ".ipynb")}
     assert {path for path in FOLDER.iterdir() if path.is_file()} == both

@@ -1,7 +1,5 @@
 """The matrix as arrays, with counts by group and rows chosen from it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,9 +9,7 @@ from irtkit.data.patterns import REAL, SYNTHETIC, Patterns, merged, patterns_of
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("n", "least", "most"), [(30, 1, 1), (30, 0, 1), (30, 0, 3), (300, 1, 1)])
-def test_counts_and_sums_are_those_of_the_tables(
-    n: int, least: int, most: int, *, sparse: bool
-) -> None:
+def test_counts_and_sums_are_those_of_the_tables(n, least, most, *, sparse):
     """Complete, incomplete and repeated responses, enough for their bits to be packed."""
     generator = np.random.default_rng(4)
     tried = generator.integers(least, most + 1, (n, 7))
@@ -39,7 +35,7 @@ def test_counts_and_sums_are_those_of_the_tables(
 KINDS = ("complete", "missing", "counts", "synthetic", "packed")
 
 
-def with_copies(kind: str, rows: tuple[int, ...], columns: tuple[int, ...]) -> Patterns:
+def with_copies(kind, rows, columns):
     """Some rows and columns of a matrix whose own are all distinct."""
     n, n_items = (300, 12) if kind == "packed" else (30, 7)
     generator = np.random.default_rng(3)
@@ -58,7 +54,7 @@ def with_copies(kind: str, rows: tuple[int, ...], columns: tuple[int, ...]) -> P
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_merged_rows_and_columns_are_those_of_the_whole(kind: str) -> None:
+def test_merged_rows_and_columns_are_those_of_the_whole(kind):
     generator = np.random.default_rng(0)
     n, n_items = (300, 12) if kind == "packed" else (30, 7)
     rows, columns = (
@@ -81,7 +77,7 @@ def test_merged_rows_and_columns_are_those_of_the_whole(kind: str) -> None:
     assert sizes == (whole.n_items, whole.n_respondents, whole.n_real)
 
 
-def test_counts_of_right_answers_alike_out_of_different_trials_are_not_merged() -> None:
+def test_counts_of_right_answers_alike_out_of_different_trials_are_not_merged():
     trials = np.repeat([[1, 2, 3], [3, 2, 1]], 10, axis=0)
     whole = Patterns(np.ones_like(trials), trials, np.zeros(20, dtype=np.int8))
     found, respondents, items = merged(whole)
@@ -90,7 +86,7 @@ def test_counts_of_right_answers_alike_out_of_different_trials_are_not_merged() 
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_dense_responses_are_those_of_the_cells_chosen(sparse: bool) -> None:
+def test_dense_responses_are_those_of_the_cells_chosen(sparse):
     right, trials = (
         np.array([[2, 0, 0], [1, 0, 3], [0, 0, 0]]),
         np.array([[2, 0, 1], [4, 0, 3], [0] * 3]),

@@ -1,12 +1,9 @@
 """Claims about what pictures show, and about pictures of matplotlib."""
 
-from __future__ import annotations
-
 import re
 import sys
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -20,21 +17,18 @@ from irtkit.pictures.picture import Axis, axis_over, usual_axis
 from irtkit.pictures.svg import svg
 from tests import crowds
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 plt = pytest.importorskip("matplotlib.pyplot")
 plt.switch_backend("Agg")
 
 
 @pytest.fixture(autouse=True)
-def closed_figures() -> Iterator[None]:
+def closed_figures():
     yield
     plt.close("all")
 
 
 @pytest.fixture(scope="module")
-def result() -> irtkit.FitResult:
+def result():
     """150 systems × 60 items, the first four inverted, with labels that mean mathematics."""
     responses = crowds.crowd("inverted").responses
     labels = [f"$q_{k}$" for k in range(60)]
@@ -43,13 +37,13 @@ def result() -> irtkit.FitResult:
 
 
 @pytest.fixture(scope="module")
-def suspects(result: irtkit.FitResult) -> pd.DataFrame:
+def suspects(result):
     with warnings.catch_warnings(action="ignore"):
         return irtkit.flag_items(result)
 
 
 @pytest.mark.parametrize(("n", "n_groups"), [(1, 1), (4, 2), (12, 3), (130, 10), (5000, 10)])
-def test_groups_are_of_one_size_and_in_order_of_ability(n: int, n_groups: int) -> None:
+def test_groups_are_of_one_size_and_in_order_of_ability(n, n_groups):
     items = irtkit.ItemParameters.from_difficulty([1.0, 1.2, 0.8], [0.0, 0.3, -0.4])
     responses = irtkit.simulate_responses(items, np.linspace(-1, 1, n), seed=1)
     with warnings.catch_warnings(action="ignore"):
@@ -66,7 +60,7 @@ def test_groups_are_of_one_size_and_in_order_of_ability(n: int, n_groups: int) -
     assert (np.diff(ability) >= 0).all()
 
 
-def test_synthetic_respondents_are_in_no_picture(result: irtkit.FitResult) -> None:
+def test_synthetic_respondents_are_in_no_picture(result):
     crowd = irtkit.add_synthetic(result.responses, ("always-right", "always-wrong"))
     with warnings.catch_warnings(action="ignore"):
         found = irtkit.fit(crowd)
@@ -77,9 +71,7 @@ def test_synthetic_respondents_are_in_no_picture(result: irtkit.FitResult) -> No
     assert (seen.min(), seen.max()) == pytest.approx((low, high), abs=1e-3)
 
 
-def test_maps_place_what_has_a_place_and_count_the_rest(
-    result: irtkit.FitResult, suspects: pd.DataFrame
-) -> None:
+def test_maps_place_what_has_a_place_and_count_the_rest(result, suspects):
     drawn = pictures.item_map(result, suspects)
     called = next(mark.items for mark in drawn.points if mark.name == "called")
     assert set(called) == {0, 1, 2, 3}
@@ -96,9 +88,7 @@ def test_maps_place_what_has_a_place_and_count_the_rest(
     assert shown["items"] == drawn.n_items["items"]
 
 
-def test_suspects_far_out_are_at_the_edge_and_leave_the_axes_alone(
-    result: irtkit.FitResult, suspects: pd.DataFrame
-) -> None:
+def test_suspects_far_out_are_at_the_edge_and_leave_the_axes_alone(result, suspects):
     parameters = result.parameters
     slopes = parameters.discrimination.copy()
     slopes[:4] = -30.0
@@ -110,7 +100,7 @@ def test_suspects_far_out_are_at_the_edge_and_leave_the_axes_alone(
     assert f"drawn at its end: {drawn.n_beyond}." in drawn.caption
 
 
-def test_an_axis_goes_by_quantiles_and_no_further_than_it_should() -> None:
+def test_an_axis_goes_by_quantiles_and_no_further_than_it_should():
     values = np.array([*np.linspace(-1, 1, 1000), -2969.0, 40.0])
     axis = usual_axis("", values, reach=6.0)
     assert -1.2 < axis.low < -0.9
@@ -125,14 +115,14 @@ def test_an_axis_goes_by_quantiles_and_no_further_than_it_should() -> None:
     ("low", "high"),
     [(0, 1), (-3.3, 2.9), (0.001, 0.002), (-9e4, 3e5), (1, 59), (0, 7), (0, 14), (0, 70)],
 )
-def test_ticks_are_round_few_and_within(low: float, high: float) -> None:
+def test_ticks_are_round_few_and_within(low, high):
     ticks = [tick for tick, _ in Axis(low, high).ticks_within(7)]
     assert 2 <= len(ticks) <= 8
     assert all(low <= tick <= high + 1e-9 for tick in ticks)
     assert np.allclose(np.diff(ticks), ticks[1] - ticks[0])
 
 
-def test_a_wright_map_counts_every_item_with_a_difficulty(result: irtkit.FitResult) -> None:
+def test_a_wright_map_counts_every_item_with_a_difficulty(result):
     drawn = pictures.wright_map(result)
     n_left_out = int(re.search(r"left out: (\d+)", drawn.caption)[1])
     n_items = int(re.search(r"at most (\d+)", drawn.x.ticks[1][1])[1])
@@ -145,9 +135,7 @@ OF_RESULTS = ("average_error", "information", "item_map", "leaderboard", "trace"
 
 
 @pytest.mark.parametrize("name", OF_RESULTS)
-def test_every_picture_draws_on_the_axes_given_and_returns_them(
-    name: str, result: irtkit.FitResult
-) -> None:
+def test_every_picture_draws_on_the_axes_given_and_returns_them(name, result):
     figure, ax = plt.subplots()
     assert getattr(plots, name)(result, ax=ax) is ax
     figure.canvas.draw()
@@ -157,7 +145,7 @@ def test_every_picture_draws_on_the_axes_given_and_returns_them(
     assert getattr(plots, name)(result).figure is not figure
 
 
-def test_matplotlib_and_svg_draw_the_same_curve(result: irtkit.FitResult) -> None:
+def test_matplotlib_and_svg_draw_the_same_curve(result):
     one = plots.item_curves(result, "$q_3$")
     assert one.get_title() == r"\$q_3\$"
     [curve] = pictures.item_curves(result, ["$q_3$"])
@@ -178,7 +166,7 @@ def test_matplotlib_and_svg_draw_the_same_curve(result: irtkit.FitResult) -> Non
 
 
 @pytest.mark.slow
-def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> None:
+def test_curves_of_systems_and_surfaces_are_drawn(result):
     curves = irtkit.characteristic_curves(result, bins=4)
     names = ["respondent-3", "respondent-140"]
     ax = plots.characteristic_curves(curves, names)
@@ -188,7 +176,7 @@ def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> N
     np.testing.assert_allclose(dots, table[["difficulty", "accuracy"]])
     with pytest.raises(ValueError, match="'nobody' lacks a curve"):
         plots.characteristic_curves(curves, "nobody")
-    answers: Any = irtkit.datasets.load_digits_learning()
+    answers = irtkit.datasets.load_digits_learning()
     answers["difficulty"] = pd.factorize(answers["item"])[0].astype(float)
     surface = irtkit.learning_surface(answers)
     system = answers["respondent"].iloc[0]
@@ -198,7 +186,7 @@ def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> N
         plots.learning_surface(surface, "nobody")
 
 
-def test_severities_and_preferences_are_drawn_with_their_intervals() -> None:
+def test_severities_and_preferences_are_drawn_with_their_intervals():
     pytest.importorskip("matplotlib")
     rng = np.random.default_rng(0)
     columns = {
@@ -210,7 +198,7 @@ def test_severities_and_preferences_are_drawn_with_their_intervals() -> None:
     families = {f"s{k}": "odd" if k % 2 else "even" for k in range(12)}
     judges = irtkit.judges(pd.DataFrame(columns), families)
     ax = plots.severities(judges)
-    dots: Any = ax.collections[-1].get_offsets()
+    dots = ax.collections[-1].get_offsets()
     np.testing.assert_allclose(dots[:, 0], judges.table["severity"])
     labels = [text.get_text() for text in plots.preferences(judges, top=4).get_yticklabels()]
     assert len(labels) == 4
@@ -219,23 +207,21 @@ def test_severities_and_preferences_are_drawn_with_their_intervals() -> None:
         plots.preferences(irtkit.judges(pd.DataFrame(columns)))
 
 
-def test_without_matplotlib_the_extra_is_named(
-    result: irtkit.FitResult, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_matplotlib_the_extra_is_named(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'irtkit\[plots\]'"):
         plots.trace(result)
 
 
 @pytest.fixture(scope="module")
-def rubric() -> irtkit.FitResult:
+def rubric():
     """Marks from 1 to 4."""
     marks = np.random.default_rng(0).integers(1, 5, (100, 6))
     with warnings.catch_warnings(action="ignore"):
         return irtkit.fit(irtkit.read_responses(pd.DataFrame(marks), levels=True))
 
 
-def test_curves_of_marks_sum_to_one_and_are_labelled_as_given(rubric: irtkit.FitResult) -> None:
+def test_curves_of_marks_sum_to_one_and_are_labelled_as_given(rubric):
     labels = list(rubric.item_labels[:3])
     for item, picture in zip(labels, pictures.category_curves(rubric, labels), strict=True):
         inside = [mark.y for mark in picture.marks if mark.shape == "line"]
@@ -248,7 +234,7 @@ def test_curves_of_marks_sum_to_one_and_are_labelled_as_given(rubric: irtkit.Fit
         plots.category_curves(rubric, "item-9")
 
 
-def test_a_histogram_counts_every_mark(rubric: irtkit.FitResult) -> None:
+def test_a_histogram_counts_every_mark(rubric):
     picture = pictures.marks(rubric)
     values = rubric.responses.successes + 1
     counts = [(values == mark).mean() for mark in (1, 2, 3, 4)]
@@ -265,7 +251,7 @@ def test_a_histogram_counts_every_mark(rubric: irtkit.FitResult) -> None:
     assert bars.marks[0].y_end.sum() == pytest.approx(1)
 
 
-def test_a_heat_map_has_the_scores_of_the_leaderboard_by_task() -> None:
+def test_a_heat_map_has_the_scores_of_the_leaderboard_by_task():
     result = crowds.fitted("ordinary")
     task = dict(zip(result.item_labels, np.resize(["sums", "words", "maps"], 40), strict=True))
     board = result.leaderboard(by=task)
@@ -283,7 +269,7 @@ def test_a_heat_map_has_the_scores_of_the_leaderboard_by_task() -> None:
         plots.task_heatmap(result)
 
 
-def test_two_abilities_of_every_system_are_drawn_best_first() -> None:
+def test_two_abilities_of_every_system_are_drawn_best_first():
     result = crowds.fitted_tasks(crowds.of_two_tasks(200, 40))
     picture = pictures.ability_scatter(result, "words", "sums")
     drawn = np.stack([picture.marks[0].x, picture.marks[0].y], axis=1)
@@ -295,12 +281,12 @@ def test_two_abilities_of_every_system_are_drawn_best_first() -> None:
         plots.ability_scatter(result, "maths")
 
 
-def test_curves_of_levels_need_levels(result: irtkit.FitResult) -> None:
+def test_curves_of_levels_need_levels(result):
     with pytest.raises(ValueError, match="without ordered levels"):
         plots.category_curves(result, "$q_3$")
 
 
-def test_curves_of_several_abilities_are_along_what_each_item_measures() -> None:
+def test_curves_of_several_abilities_are_along_what_each_item_measures():
     result = crowds.fitted_tasks(crowds.of_two_tasks(2000, 60))
     for k, picture in enumerate(pictures.item_curves(result, ["q0", "q1"])):
         dots = picture.marks[-1]
@@ -313,7 +299,7 @@ def test_curves_of_several_abilities_are_along_what_each_item_measures() -> None
     assert picture.caption == "n = 2,000 systems and 30 items."
 
 
-def test_a_picture_takes_what_fit_takes_or_names_what_to_give(result: irtkit.FitResult) -> None:
+def test_a_picture_takes_what_fit_takes_or_names_what_to_give(result):
     responses = crowds.crowd("small").responses
     assert plots.trace(responses).get_title() == "Progress of the fit"
     with pytest.raises(TypeError, match="result must be a FitResult, or responses to fit"):

@@ -1,7 +1,5 @@
 """Claims about sentences and labels as they are printed."""
 
-from __future__ import annotations
-
 import pytest
 from rich.cells import cell_len
 
@@ -9,7 +7,7 @@ from irtkit.printed import WIDTH, in_lines, short_labels, shortened
 
 
 @pytest.mark.parametrize("label", ["a" * 60, "質問" * 30, "質問 of a benchmark " * 5])
-def test_labels_take_no_more_columns_than_there_are(label: str) -> None:
+def test_labels_take_no_more_columns_than_there_are(label):
     for room in (10, 11, 28):
         text = shortened(label, room)
         assert room - 2 <= cell_len(text) <= room
@@ -19,7 +17,7 @@ def test_labels_take_no_more_columns_than_there_are(label: str) -> None:
 
 @pytest.mark.parametrize("word", ["word", "質問文", "x" * 100, "問" * 100, "well-known"])
 @pytest.mark.parametrize("bullet", ["", "- "])
-def test_sentences_are_broken_into_lines_that_fit_and_lose_nothing(word: str, bullet: str) -> None:
+def test_sentences_are_broken_into_lines_that_fit_and_lose_nothing(word, bullet):
     sentence = " ".join([word] * 40)
     lines = in_lines([sentence], bullet=bullet).split("\n")
     assert max(map(cell_len, lines)) <= WIDTH
@@ -29,7 +27,7 @@ def test_sentences_are_broken_into_lines_that_fit_and_lose_nothing(word: str, bu
     assert whole == sentence.replace(" ", "")
 
 
-def test_short_labels_stay_apart_and_lose_what_they_share() -> None:
+def test_short_labels_stay_apart_and_lose_what_they_share():
     names = [f"meta-llama/Meta-Llama-3-{k}B-Instruct-of-one-long-suffix" for k in (1, 12, 70)]
     assert short_labels(names, 20) == [
         "meta-l…1B-Instruct-…",

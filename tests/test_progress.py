@@ -1,12 +1,9 @@
 """Claims about the progress of long work."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import sys
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from rich import console
@@ -14,15 +11,13 @@ from rich import console
 from irtkit import progress
 from irtkit.progress import progress_bar
 
-Shown = list[dict[str, str]]
-
 
 @pytest.fixture
-def notebook(monkeypatch: pytest.MonkeyPatch) -> Shown:
+def notebook(monkeypatch):
     """What is shown below a cell, as if the tests ran in a notebook."""
-    shown: Shown = []
+    shown = []
 
-    def display(content: dict[str, str], **_: Any) -> Any:
+    def display(content, **_):
         shown.append(content)
         return SimpleNamespace(update=lambda content, **_: shown.append(content))
 
@@ -35,9 +30,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Shown:
     return shown
 
 
-def test_progress_is_one_line_below_the_cell_which_ends_empty(
-    notebook: Shown, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_is_one_line_below_the_cell_which_ends_empty(notebook, capsys):
     with progress_bar("predicting", 4) as update:
         for done in range(1, 5):
             update(done, f"fold {done}")
@@ -51,17 +44,13 @@ def test_progress_is_one_line_below_the_cell_which_ends_empty(
 
 
 @pytest.mark.parametrize("shown", [None, False])
-def test_progress_is_silent_in_a_pipe_and_where_it_is_not_asked_for(
-    capsys: pytest.CaptureFixture[str], *, shown: bool | None
-) -> None:
+def test_progress_is_silent_in_a_pipe_and_where_it_is_not_asked_for(capsys, *, shown):
     with progress_bar("fitting", 2, shown=shown) as update:
         update(1, "step 1")
     assert capsys.readouterr() == ("", "")
 
 
-def test_progress_is_not_shown_where_notes_are_not_wanted(
-    notebook: Shown, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_is_not_shown_where_notes_are_not_wanted(notebook, monkeypatch):
     assert progress.is_watched()
     monkeypatch.setattr(logging.getLogger("irtkit"), "level", logging.WARNING)
     with progress_bar("predicting", 4) as update:

@@ -4,8 +4,6 @@ Data are simulated, so that the truth is known. The commands are those of the RE
 ``irtkit --help``.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -47,29 +45,29 @@ class Truth:
     slope = generator.lognormal(0, 0.3, N_ITEMS)
     difficulty = generator.normal(size=N_ITEMS)
 
-    def probability(self, ability: np.ndarray, shift: object = 0.0) -> np.ndarray:
+    def probability(self, ability, shift=0.0):
         """P(right) of systems to all items."""
         distance = ability[:, None] - self.difficulty - shift
         return np.asarray(1 / (1 + np.exp(-self.slope * distance)))
 
-    def drawn(self, p: np.ndarray) -> np.ndarray:
+    def drawn(self, p):
         """Responses, 1 or 0."""
         return (self.generator.random(p.shape) < p).astype(int)
 
 
-def write(path: Path, values: np.ndarray, items: list[str], prefix: str = "s") -> None:
+def write(path, values, items, prefix="s"):
     """Write a wide table."""
     systems = [f"{prefix}{k:03}" for k in range(len(values))]
     pd.DataFrame(values, systems, items).rename_axis("model").to_csv(path)
 
 
 @pytest.fixture(scope="module")
-def truth() -> Truth:
+def truth():
     return Truth()
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory, truth: Truth) -> Path:
+def here(tmp_path_factory, truth):
     """Folder with the files of all questions."""
     folder, generator = tmp_path_factory.mktemp("questions"), truth.generator
     right = truth.drawn(truth.probability(truth.ability))
@@ -104,7 +102,7 @@ def here(tmp_path_factory: pytest.TempPathFactory, truth: Truth) -> Path:
     return folder
 
 
-def marks_of_a_judge(generator: np.random.Generator) -> np.ndarray:
+def marks_of_a_judge(generator):
     """Marks 1 to 5 of 40 systems by a partial credit model, on prompts of which 4 are noise."""
     slope = generator.lognormal(0, 0.3, 30)
     threshold = np.sort(generator.normal(size=(30, 4)), axis=1)
@@ -117,7 +115,7 @@ def marks_of_a_judge(generator: np.random.Generator) -> np.ndarray:
     return np.asarray(marks)
 
 
-def ratings_of_four(generator: np.random.Generator) -> pd.DataFrame:
+def ratings_of_four(generator):
     """Marks 1 to 5 by four judges. The third is noisy, and the fourth strict by 0.8."""
     shape = (30, 40, 4)
     quality = generator.normal(size=(30, 1, 1)) + generator.normal(0, 0.5, (1, 40, 1))
@@ -128,19 +126,19 @@ def ratings_of_four(generator: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame({"model": system, "item": item, "judge": judge, "score": marks.ravel()})
 
 
-def said(line: str, folder: Path) -> str:
+def said(line, folder):
     """What a command prints, in one line."""
     return " ".join(printed(line, folder).split())
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_the_readme_names_the_command(words: str) -> None:
+def test_the_readme_names_the_command(words):
     row = re.search(rf"(?i)^\|[^|]*{words}[^|]*\|[^|]*\|([^|]*)\|", README, re.MULTILINE)
     assert row is not None
     assert f"`{COMMANDS[words]}`" in row[1]
 
 
-def test_mislabelled_items_without_answers(here: Path) -> None:
+def test_mislabelled_items_without_answers(here):
     text = said("audit results.csv", here)
     n_called, n_read = map(int, re.findall(r"(\d+) items? called. Read these (\d+) first", text)[0])
     first = re.findall(r"\b(q\d{3}) (?:yes )?[\d.]+ ", text)[:n_read]
@@ -148,7 +146,7 @@ def test_mislabelled_items_without_answers(here: Path) -> None:
     assert len({*first[:N_WRONG]} & WRONG) >= N_WRONG - 1
 
 
-def test_mislabelled_items_with_answers(here: Path) -> None:
+def test_mislabelled_items_with_answers(here):
     text = said("audit answers.csv --key key.csv", here)
     meant = pd.read_csv(here / "meant.csv", index_col=0)["meant"]
     called = re.findall(r"\b(q\d{3}) yes .*? ([A-D]) [A-D] ", text)
@@ -157,13 +155,13 @@ def test_mislabelled_items_with_answers(here: Path) -> None:
     assert all(answer == meant[item] for item, answer in called)
 
 
-def test_a_or_b(here: Path) -> None:
+def test_a_or_b(here):
     assert "s005 is ahead of s100:" in said("compare-systems results.csv s100 s005", here)
     text = said("compare-systems results.csv s060 s061", here)
     assert re.search("s06[01] does not differ significantly from s06[01]", text)
 
 
-def test_how_many_items(here: Path, truth: Truth) -> None:
+def test_how_many_items(here, truth):
     text = said("health results.csv", here)
     n = int(re.findall(r"How many items: .*? ([\d,]+) if 5", text)[0].replace(",", ""))
     p = truth.probability(truth.ability[:10])
@@ -175,7 +173,7 @@ def test_how_many_items(here: Path, truth: Truth) -> None:
     assert n == pytest.approx(expected, rel=0.15)
 
 
-def test_ranks_with_ties(here: Path) -> None:
+def test_ranks_with_ties(here):
     text = printed("leaderboard results.csv --top 120", here)
     row = r"(?m)^(s\d{3}) +(\d+) +(\d+)…(\d+) ([\w-]+) "
     ranks = {system: rest for system, *rest in re.findall(row, text)}
@@ -185,7 +183,7 @@ def test_ranks_with_ties(here: Path) -> None:
     assert np.mean(inside) >= 0.9
 
 
-def test_saturated(here: Path, truth: Truth) -> None:
+def test_saturated(here, truth):
     text = said("health easy.csv", here)
     n, of, score = re.findall(r"(\d+) of (\d+) items still .*?, whose score is ([\d.]+)%", text)[0]
     best = 1 / (1 + np.exp(np.repeat([-5.0, -1.5], [30, 70]) - truth.ability[:10, None]))
@@ -195,7 +193,7 @@ def test_saturated(here: Path, truth: Truth) -> None:
     assert "Items at the ceiling" in text
 
 
-def test_what_to_drop(here: Path) -> None:
+def test_what_to_drop(here):
     printed("health easy.csv --out items.csv", here)
     items = irtkit.read_table(here / "items.csv")["drop"]
     assert items["e99"] == "flat"
@@ -207,13 +205,13 @@ def test_what_to_drop(here: Path) -> None:
     assert f"Items to drop: {n} of 100 items add little." in said("health easy.csv", here)
 
 
-def test_different_abilities(here: Path) -> None:
+def test_different_abilities(here):
     assert "Different abilities: 2 of 2 tasks" in said("health suite.csv", here)
     assert ", 2 abilities, 80 " in said("fit suite.csv --abilities auto", here)
     assert "One ability" in said("health results.csv", here)
 
 
-def test_a_new_model_from_50_items(here: Path, truth: Truth) -> None:
+def test_a_new_model_from_50_items(here, truth):
     printed("select results.csv -k 50 --out few.npz", here)
     printed("select results.csv -k 50 --out few.csv", here)
     chosen = irtkit.read_table(here / "few.csv").index
@@ -228,7 +226,7 @@ def test_a_new_model_from_50_items(here: Path, truth: Truth) -> None:
     assert high - low < 0.2
 
 
-def test_is_the_judge_usable(here: Path) -> None:
+def test_is_the_judge_usable(here):
     text = printed("judges ratings.csv --score-range 1,5", here)
     row = r"(?m)^(judge-\d) +\d+ +(-?[\d.]+) +[\d.]+ +([\d.]+)"
     rows = {judge: (float(value), float(agrees)) for judge, value, agrees in re.findall(row, text)}
@@ -237,14 +235,14 @@ def test_is_the_judge_usable(here: Path) -> None:
     assert min(rows, key=lambda judge: rows[judge][1]) == "judge-2"
 
 
-def test_is_the_rubric_usable(here: Path) -> None:
+def test_is_the_rubric_usable(here):
     text = said("health marks.csv --levels", here)
     assert f"Items to drop: {N_NOISE} of 30 items add little. Flat: {N_NOISE}." in text
     assert "Names: p00, p01, p02, p03." in text
     assert "Marks at the ends" in text
 
 
-def test_what_changed_between_versions(here: Path) -> None:
+def test_what_changed_between_versions(here):
     text = said("drift v1.csv v2.csv", here)
     changed = {*re.findall(r"q\d{3}", re.findall("Easier: (.*?) Scores:", text)[0])}
     assert len(changed) >= 3

@@ -1,14 +1,11 @@
 """The README's example runs and prints what it says."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,17 +13,14 @@ import irtkit
 from irtkit.cli.commands import cli
 from tests.crowds import crowd
 
-if TYPE_CHECKING:
-    import pytest
-
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_example_prints_what_stands_under_it() -> None:
+def test_the_example_prints_what_stands_under_it():
     code, expected = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.DOTALL)[0]
     assert len(code.splitlines()) < 20
-    names: dict[str, Any] = {}
+    names = {}
     with redirect_stdout(StringIO()) as printed:
         exec(code, names)  # noqa: S102  # the README is ours
     assert printed.getvalue() == expected
@@ -35,7 +29,7 @@ def test_the_example_prints_what_stands_under_it() -> None:
     assert f"like about {n_eff:.0f} independent" in " ".join(README.split())
 
 
-def test_its_commands_exist_on_the_command_line() -> None:
+def test_its_commands_exist_on_the_command_line():
     block = README.split("## From the command line")[1]
     named = re.findall(r"^irtkit ([\w-]+)", block, re.MULTILINE)
     for pair in re.findall(r"`([a-z-]+)(?: --\w+)?`(?:, `([a-z-]+)`)? \| \[", README):
@@ -44,7 +38,7 @@ def test_its_commands_exist_on_the_command_line() -> None:
     assert len({*named}) >= 10
 
 
-def test_its_links_lead_somewhere() -> None:
+def test_its_links_lead_somewhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     repository = project["urls"]["Repository"]
     raw = repository.replace("github.com", "raw.githubusercontent.com")
@@ -56,16 +50,14 @@ def test_its_links_lead_somewhere() -> None:
     assert missing == [repository, f"{repository}/issues"]
 
 
-def test_the_version_and_its_date_are_everywhere_the_same() -> None:
+def test_the_version_and_its_date_are_everywhere_the_same():
     version, date = re.findall(r"(?m)^## (\S+), (\S+)$", (ROOT / "CHANGELOG.md").read_text())[0]
     cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert version == irtkit.__version__
     assert f"\nversion: {version}\ndate-released: {date}\n" in cited
 
 
-def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(tmp_path, monkeypatch):
     (tmp_path / "runs").mkdir()
     for system, marks in enumerate(crowd("inverted").responses.values):
         samples = [
@@ -85,7 +77,7 @@ def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
     assert "system-" in systems.split("\n")[1]
 
 
-def test_an_installation_without_jax_has_every_other_package() -> None:
+def test_an_installation_without_jax_has_every_other_package():
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     named = re.search(r"pip install (backports.*)", page)
     assert named is not None

@@ -1,9 +1,5 @@
 """Claims about simulated responses and synthetic respondents."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +12,7 @@ ITEMS = ItemParameters.from_difficulty([1.5, 0.8, -1.0], [-1.0, 0.5, 0.0], [0.0,
 
 
 @pytest.fixture
-def real() -> ResponseMatrix:
+def real():
     return ResponseMatrix([[1, 0, -1, 1], [0, 0, 1, 1]], ["gpt", "llama"], ["a", "b", "c", "d"])
 
 
@@ -24,7 +20,7 @@ def real() -> ResponseMatrix:
 
 
 @pytest.mark.parametrize("n", [1, 20_000])
-def test_the_share_of_right_responses_is_the_item_response_function(n: int) -> None:
+def test_the_share_of_right_responses_is_the_item_response_function(n):
     drawn = simulate_responses(ITEMS, np.repeat([-1.0, 0.0, 1.0], 20_000 // n), trials=n)
     assert (drawn.trials == n).all()
     shares = (drawn.successes / n).reshape(3, 20_000 // n, 3).mean(axis=1)
@@ -32,7 +28,7 @@ def test_the_share_of_right_responses_is_the_item_response_function(n: int) -> N
     np.testing.assert_allclose(shares, ITEMS.probability([-1.0, 0.0, 1.0]), atol=0.018)
 
 
-def test_missing_takes_responses_away_and_changes_no_other() -> None:
+def test_missing_takes_responses_away_and_changes_no_other():
     abilities = np.zeros(5_000)
     whole = simulate_responses(ITEMS, abilities).values
     holed = simulate_responses(ITEMS, abilities, missing=0.3).values
@@ -41,7 +37,7 @@ def test_missing_takes_responses_away_and_changes_no_other() -> None:
     assert (holed < 0).mean() == pytest.approx(0.3, abs=0.019)
 
 
-def test_a_single_trial_gives_the_bytes_it_always_gave() -> None:
+def test_a_single_trial_gives_the_bytes_it_always_gave():
     drawn = simulate_responses(ITEMS, np.linspace(-1, 1, 4), missing=0.2, seed=8)
     generator = np.random.default_rng(8)
     expected = (generator.random((4, 3)) < ITEMS.probability(np.linspace(-1, 1, 4))).astype(np.int8)
@@ -50,18 +46,15 @@ def test_a_single_trial_gives_the_bytes_it_always_gave() -> None:
     assert drawn != simulate_responses(ITEMS, np.linspace(-1, 1, 4), missing=0.2, seed=9)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"abilities": [np.nan]}, "abilities"),
-        ({"missing": 1.0}, "missing must be at least 0 and below 1"),
-        ({"trials": -1}, "trials must be whole numbers from 0 to 2147483647, got -1"),
-        ({"trials": [1, 2]}, r"broadcast to 1 system × 3 items, got shape \(2,\)"),
-        ({"trials": 0}, "every cell is missing"),
-        ({"item_labels": ["x"]}, "3 labels"),
-    ],
-)
-def test_simulation_refuses(settings: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"abilities": [np.nan]}, "abilities"),
+    ({"missing": 1.0}, "missing must be at least 0 and below 1"),
+    ({"trials": -1}, "trials must be whole numbers from 0 to 2147483647, got -1"),
+    ({"trials": [1, 2]}, r"broadcast to 1 system × 3 items, got shape \(2,\)"),
+    ({"trials": 0}, "every cell is missing"),
+    ({"item_labels": ["x"]}, "3 labels"),
+])  # fmt: skip
+def test_simulation_refuses(settings, message):
     with pytest.raises(ValueError, match=message):
         simulate_responses(ITEMS, **{"abilities": [0.0], **settings})
 
@@ -69,7 +62,7 @@ def test_simulation_refuses(settings: dict[str, Any], message: str) -> None:
 # Synthetic respondents
 
 
-def test_synthetic_rows_are_marked_and_real_ones_untouched(real: ResponseMatrix) -> None:
+def test_synthetic_rows_are_marked_and_real_ones_untouched(real):
     before = real.values.tolist()
     crowd = add_synthetic(real)
     assert crowd.respondents == ("gpt", "llama", "always-right", "always-wrong")
@@ -78,13 +71,13 @@ def test_synthetic_rows_are_marked_and_real_ones_untouched(real: ResponseMatrix)
     assert real.values.tolist() == before
 
 
-def test_a_synthetic_row_has_one_trial_a_cell_next_to_repeated_ones() -> None:
+def test_a_synthetic_row_has_one_trial_a_cell_next_to_repeated_ones():
     crowd = add_synthetic(ResponseMatrix.from_counts([[300, 0], [2, 0]], [[400, 5], [2, 0]]))
     assert crowd.successes.tolist() == [[300, 0], [2, 0], [1, 1], [0, 0]]
     assert crowd.trials.tolist() == [[400, 5], [2, 0], [1, 1], [1, 1]]
 
 
-def test_random_kinds_are_right_as_often_as_they_should() -> None:
+def test_random_kinds_are_right_as_often_as_they_should():
     classes = np.repeat(["cat", "dog"], [15_000, 5_000])
     wide = ResponseMatrix(np.ones((1, 20_000), dtype=np.int8))
     crowd = add_synthetic(wide, ("coin", "class-prior"), probability=0.3, labels=classes)
@@ -95,7 +88,7 @@ def test_random_kinds_are_right_as_often_as_they_should() -> None:
     assert row[15_000:].mean() == pytest.approx(0.25, abs=0.031)
 
 
-def test_labels_by_name_and_in_order_are_the_same() -> None:
+def test_labels_by_name_and_in_order_are_the_same():
     matrix = ResponseMatrix(np.ones((1, 30), dtype=np.int8), items=range(30))
     classes = [k % 3 for k in range(30)]
     in_order = add_synthetic(matrix, "class-prior", labels=classes)
@@ -104,7 +97,7 @@ def test_labels_by_name_and_in_order_are_the_same() -> None:
     assert add_synthetic(matrix, "class-prior", labels=pd.Series(shuffled)) == in_order
 
 
-def test_neither_other_kinds_nor_more_draws_change_a_row() -> None:
+def test_neither_other_kinds_nor_more_draws_change_a_row():
     matrix = ResponseMatrix(np.ones((1, 200), dtype=np.int8))
     alone = add_synthetic(matrix, "coin", seed=5).values[-1]
     labels = [k % 2 for k in range(200)]
@@ -114,18 +107,13 @@ def test_neither_other_kinds_nor_more_draws_change_a_row() -> None:
     assert not np.array_equal(add_synthetic(matrix, "coin", seed=6).values[-1], alone)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"kinds": "oracle"}, "kinds must be one of .*'oracle'"),
-        ({"kinds": "coin", "probability": 1.2}, "probability must be at least 0 and at most 1"),
-        ({"kinds": "class-prior"}, "labels must give the true class of every item"),
-        ({"kinds": "class-prior", "labels": [1, 2]}, "labels must have one class per.*got 2 for 4"),
-        ({"kinds": "class-prior", "labels": {"a": 1, "b": 1, "c": 2}}, "'d' lacks one"),
-    ],
-)
-def test_add_synthetic_refuses(
-    real: ResponseMatrix, settings: dict[str, Any], message: str
-) -> None:
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"kinds": "oracle"}, "kinds must be one of .*'oracle'"),
+    ({"kinds": "coin", "probability": 1.2}, "probability must be at least 0 and at most 1"),
+    ({"kinds": "class-prior"}, "labels must give the true class of every item"),
+    ({"kinds": "class-prior", "labels": [1, 2]}, "labels must have one class per.*got 2 for 4"),
+    ({"kinds": "class-prior", "labels": {"a": 1, "b": 1, "c": 2}}, "'d' lacks one"),
+])  # fmt: skip
+def test_add_synthetic_refuses(real, settings, message):
     with pytest.raises(ValueError, match=message):
         add_synthetic(real, **settings)

@@ -1,20 +1,15 @@
 """Claims about the score test of slopes, their distribution, and what is called negative."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from scipy.stats import false_discovery_control, norm
 
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, fit, simulate_responses
 from irtkit.data import slopes as module
-from irtkit.data.patterns import Patterns, patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import (
     ProportionScore,
     SlopeScore,
-    SlopeSigns,
     false_discovery,
     learned_mixture,
     proportion_score,
@@ -23,26 +18,16 @@ from irtkit.data.slopes import (
 )
 from irtkit.irf import MODELS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
-    Planted = Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]
-
-
-def counted(responses: ResponseMatrix) -> Patterns:
+def counted(responses):
     return patterns_of(responses, synthetic_is_real=False)
 
 
-def score_of(given: Patterns) -> SlopeScore:
+def score_of(given):
     return slope_score(given, proportion_score(given))
 
 
-def simulated(n_respondents: int, n_items: int, *, seed: int, missing: float = 0.0) -> Patterns:
+def simulated(n_respondents, n_items, *, seed, missing=0.0):
     generator = np.random.default_rng(seed)
     items = ItemParameters.from_difficulty(
         generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
@@ -51,18 +36,18 @@ def simulated(n_respondents: int, n_items: int, *, seed: int, missing: float = 0
     return counted(simulate_responses(items, abilities, missing=missing, seed=generator))
 
 
-def standardised(values: Array) -> Array:
+def standardised(values):
     return (values - values.mean()) / values.std()
 
 
-def coin_flips(n_respondents: int, n_items: int, seed: int) -> ResponseMatrix:
+def coin_flips(n_respondents, n_items, seed):
     return ResponseMatrix(np.random.default_rng(seed).integers(0, 2, (n_respondents, n_items)))
 
 
 # Proportion score
 
 
-def test_the_proportion_score_is_the_standardised_share_right() -> None:
+def test_the_proportion_score_is_the_standardised_share_right():
     given = simulated(50, 20, seed=0)
     proportion = proportion_score(given)
     np.testing.assert_allclose(proportion.value, standardised(given.cells.mean(axis=1)), atol=1e-12)
@@ -70,7 +55,7 @@ def test_the_proportion_score_is_the_standardised_share_right() -> None:
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_the_derivative_is_what_one_more_right_response_adds(missing: float) -> None:
+def test_the_derivative_is_what_one_more_right_response_adds(missing):
     given = simulated(50, 20, seed=0, missing=missing)
     share = np.maximum(given.cells, 0).sum(axis=1) / (given.cells >= 0).sum(axis=1)
     derivative = proportion_score(given).derivative * (given.cells >= 0).sum(axis=1)
@@ -79,7 +64,7 @@ def test_the_derivative_is_what_one_more_right_response_adds(missing: float) -> 
         assert derivative == pytest.approx(1 / share.std())
 
 
-def test_additive_shares_are_told_apart_where_cells_are_missing() -> None:
+def test_additive_shares_are_told_apart_where_cells_are_missing():
     """100 trials a cell, with respondent plus item in percent right."""
     able, easy = np.arange(10) - 4.5, np.linspace(30, 60, 12)
     right = np.round(2 * (able[:, None] + easy)).astype(int)
@@ -91,7 +76,7 @@ def test_additive_shares_are_told_apart_where_cells_are_missing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_respondents_who_met_harder_items_are_not_called_weaker(seed: int) -> None:
+def test_respondents_who_met_harder_items_are_not_called_weaker(seed):
     generator = np.random.default_rng(seed)
     difficulty = np.repeat([-1.5, 0.0, 1.5], 60)  # an easy booklet, common items, a hard booklet
     abilities, hard = generator.normal(size=400), np.arange(400) % 2 == 1
@@ -100,7 +85,7 @@ def test_respondents_who_met_harder_items_are_not_called_weaker(seed: int) -> No
     share = values.mean(axis=1, where=np.where(hard[:, None], difficulty >= 0, difficulty <= 0))
     values[np.ix_(~hard, difficulty > 0)] = values[np.ix_(hard, difficulty < 0)] = -1
 
-    def called_weaker(proportion: Array) -> float:
+    def called_weaker(proportion):
         error = standardised(proportion) - standardised(abilities)
         return float(error[~hard].mean() - error[hard].mean())
 
@@ -110,9 +95,7 @@ def test_respondents_who_met_harder_items_are_not_called_weaker(seed: int) -> No
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_synthetic_respondents_have_no_proportion_score_and_change_nobody_elses(
-    missing: float,
-) -> None:
+def test_synthetic_respondents_have_no_proportion_score_and_change_nobody_elses(missing):
     items = ItemParameters.from_difficulty(np.ones(30), np.linspace(-2, 2, 30))
     real = simulate_responses(items, np.linspace(-2, 2, 40), missing=missing, seed=4)
     crowd = add_synthetic(real, ("always-right", "coin"), draws=3)
@@ -127,9 +110,7 @@ def test_synthetic_respondents_have_no_proportion_score_and_change_nobody_elses(
 
 
 @pytest.mark.parametrize(("shape", "n_data_sets"), [((2000, 5), 60), ((60, 200), 10)])
-def test_noise_of_items_easy_and_hard_has_no_slope(
-    shape: tuple[int, int], n_data_sets: int
-) -> None:
+def test_noise_of_items_easy_and_hard_has_no_slope(shape, n_data_sets):
     found = []
     for seed in range(n_data_sets):
         generator = np.random.default_rng(seed)
@@ -140,7 +121,7 @@ def test_noise_of_items_easy_and_hard_has_no_slope(
     assert np.std(found) == pytest.approx(1, abs=0.15)
 
 
-def test_noise_in_repeated_trials_has_no_slope() -> None:
+def test_noise_in_repeated_trials_has_no_slope():
     generator, found = np.random.default_rng(17), []
     for _ in range(10):
         trials = generator.integers(0, 6, (100, 80))
@@ -150,7 +131,7 @@ def test_noise_in_repeated_trials_has_no_slope() -> None:
     assert np.std(found) == pytest.approx(1, abs=0.125)
 
 
-def brute_force(given: Patterns, *, right: Array, answered: Array) -> SlopeScore:
+def brute_force(given, *, right, answered):
     """Score and information of every item against scores without the item's own responses.
 
     Answers are replaced by the proportion correct of the item, and the scale is kept.
@@ -167,7 +148,7 @@ def brute_force(given: Patterns, *, right: Array, answered: Array) -> SlopeScore
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_the_score_test_is_one_against_scores_without_the_item(missing: float) -> None:
+def test_the_score_test_is_one_against_scores_without_the_item(missing):
     given = simulated(150, 60, seed=7, missing=missing)
     answered = (given.cells >= 0).astype(float)
     referee = brute_force(given, right=np.maximum(given.cells, 0).astype(float), answered=answered)
@@ -176,7 +157,7 @@ def test_the_score_test_is_one_against_scores_without_the_item(missing: float) -
     np.testing.assert_allclose(found.score, referee.score, rtol=1e-9)
 
 
-def test_with_repeated_trials_too_it_is_one_against_scores_without_the_item() -> None:
+def test_with_repeated_trials_too_it_is_one_against_scores_without_the_item():
     items = ItemParameters.from_difficulty(np.full(40, 0.8), np.linspace(-1.5, 1.5, 40))
     trials = np.random.default_rng(8).integers(0, 5, (100, 40))
     responses = simulate_responses(items, np.linspace(-2, 2, 100), trials=trials, seed=9)
@@ -191,7 +172,7 @@ def test_with_repeated_trials_too_it_is_one_against_scores_without_the_item() ->
     np.testing.assert_allclose(found.score, weight * referee.score, rtol=1e-9)
 
 
-def test_trials_that_repeat_each_other_say_what_one_says() -> None:
+def test_trials_that_repeat_each_other_say_what_one_says():
     values = simulated(80, 50, seed=3).cells
     once = score_of(counted(ResponseMatrix(values)))
     often = score_of(counted(ResponseMatrix.from_counts(values * 7, np.full(values.shape, 7))))
@@ -201,7 +182,7 @@ def test_trials_that_repeat_each_other_say_what_one_says() -> None:
 # Distribution of slopes
 
 
-def drawn(n: int, inverted: int, seed: int, information: float = 60.0) -> SlopeScore:
+def drawn(n, inverted, seed, information=60.0):
     """Score tests of items with log-normal slopes, the first of them inverted."""
     generator = np.random.default_rng(seed)
     slopes = generator.lognormal(-0.2, 0.4, n)
@@ -210,7 +191,7 @@ def drawn(n: int, inverted: int, seed: int, information: float = 60.0) -> SlopeS
     return SlopeScore(score, np.full(n, information))
 
 
-def test_the_share_and_the_slopes_of_inverted_items_are_learned() -> None:
+def test_the_share_and_the_slopes_of_inverted_items_are_learned():
     mixture = learned_mixture(drawn(1000, 100, seed=2))
     # the share of 100 in 1,000 is known but for those few that may as well be rising
     assert mixture.shares[1] == pytest.approx(0.1, abs=0.01)
@@ -221,7 +202,7 @@ def test_the_share_and_the_slopes_of_inverted_items_are_learned() -> None:
     assert sum(mixture.shares) == pytest.approx(1, abs=1e-12)
 
 
-def test_flat_items_are_learned_as_flat() -> None:
+def test_flat_items_are_learned_as_flat():
     regular, noise = drawn(300, 0, seed=1), np.random.default_rng(0).normal(0, 60**0.5, 100)
     score = SlopeScore(np.append(regular.score, noise), np.full(400, 60.0))
     mixture = learned_mixture(score)
@@ -233,11 +214,11 @@ def test_flat_items_are_learned_as_flat() -> None:
 # Verdicts
 
 
-def signs(responses: ResponseMatrix) -> SlopeSigns:
+def signs(responses):
     return slope_signs(patterns_of(responses, synthetic_is_real=False))
 
 
-def judged(z: Array, information: float) -> SlopeSigns:
+def judged(z, information):
     """What items of the same information say. It does not matter who answered them."""
     score = SlopeScore(z * information**0.5, np.full(len(z), information))
     nobody = ProportionScore(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
@@ -248,7 +229,7 @@ def judged(z: Array, information: float) -> SlopeSigns:
 
 
 @pytest.mark.parametrize(("n_respondents", "least"), [(200, 0.99), (60, 0.93), (30, 0.78)])
-def test_planted_inversions_come_first(planted: Planted, n_respondents: int, least: float) -> None:
+def test_planted_inversions_come_first(planted, n_respondents, least):
     found = []
     for seed in range(8):
         responses, wrong = planted(n_respondents, 1000, seed)
@@ -262,13 +243,13 @@ def test_planted_inversions_come_first(planted: Planted, n_respondents: int, lea
 
 
 @pytest.mark.parametrize("shape", [(200, 400), (30, 300), (500, 10)])
-def test_coin_flips_are_told_as_noise(shape: tuple[int, int]) -> None:
+def test_coin_flips_are_told_as_noise(shape):
     found = [signs(coin_flips(*shape, seed)) for seed in range(20)]
     assert np.mean([one.p_any_slope for one in found]) < 0.1
     assert np.max([one.p_negative for one in found]) < 0.9
 
 
-def test_items_without_variance_are_as_likely_negative_as_any(planted: Planted) -> None:
+def test_items_without_variance_are_as_likely_negative_as_any(planted):
     values = planted(60, 200, seed=4)[0].values.copy()
     values[:, 0], values[:, 1], values[:, 2] = 1, 0, -1
     found = signs(ResponseMatrix(values))
@@ -282,9 +263,7 @@ def test_items_without_variance_are_as_likely_negative_as_any(planted: Planted) 
 
 
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
-def test_the_verdict_is_the_same_when_every_response_is_inverted(
-    planted: Planted, model: ModelName
-) -> None:
+def test_the_verdict_is_the_same_when_every_response_is_inverted(planted, model):
     responses, wrong = planted(60, 80, seed=5, share=0.1)
     assert responses.values.min() == 0
     there, back = (
@@ -295,7 +274,7 @@ def test_the_verdict_is_the_same_when_every_response_is_inverted(
     assert there[wrong].mean() > 0.5 > there[~wrong].mean()
 
 
-def test_the_verdict_is_the_same_for_every_model(planted: Planted) -> None:
+def test_the_verdict_is_the_same_for_every_model(planted):
     responses, _ = planted(60, 40, seed=6, share=0.1)
     found = [fit(responses, model, progress=False).items["p_negative"] for model in MODELS]
     assert all(one.equals(found[0]) for one in found)
@@ -304,7 +283,7 @@ def test_the_verdict_is_the_same_for_every_model(planted: Planted) -> None:
 # How it is computed
 
 
-def test_verdicts_are_ratios_of_integrals_over_the_mixture_of_slopes() -> None:
+def test_verdicts_are_ratios_of_integrals_over_the_mixture_of_slopes():
     generator = np.random.default_rng(2)
     z = np.concatenate([generator.normal(6, 2, 250), generator.normal(0, 1.7, 60), [-4.0]])
     *_, mixture, p_any_slope, p_negative = judged(z, 16.0)
@@ -319,7 +298,7 @@ def test_verdicts_are_ratios_of_integrals_over_the_mixture_of_slopes() -> None:
         assert p_negative[j] == pytest.approx(p, rel=1e-3)
 
 
-def test_q_values_are_those_of_benjamini_and_hochberg() -> None:
+def test_q_values_are_those_of_benjamini_and_hochberg():
     p = np.random.default_rng(0).random(50) ** 3
     assert false_discovery(p) == pytest.approx(false_discovery_control(p))
     with_gap = np.insert(p, 7, np.nan)

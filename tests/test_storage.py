@@ -1,9 +1,6 @@
 """Records that come back from a file as they went, and files that are refused by what they are."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,18 +17,15 @@ from irtkit.storage import (
     write,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 FORM = Format("irtkit thing", 3)
 
 
-def stored(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+def stored(path, record):
     write(path, FORM, record)
     return read(path, FORM, dict)
 
 
-def test_plain_values_come_back_equal_and_of_their_kind(tmp_path: Path) -> None:
+def test_plain_values_come_back_equal_and_of_their_kind(tmp_path):
     values = [1, 0.1, float("-inf"), True, None, "θ", [1, [2.5]], (1, ("a",), []), ()]
     record = {str(k): value for k, value in enumerate([*values, {"a": {"b": (None,)}}])}
     back = stored(tmp_path / "x", record)
@@ -39,23 +33,18 @@ def test_plain_values_come_back_equal_and_of_their_kind(tmp_path: Path) -> None:
     assert [*map(type, back.values())] == [*map(type, record.values())]
 
 
-@pytest.mark.parametrize(
-    ("form", "message"),
-    [
-        (Format("irtkit other", 3), "not a saved irtkit thing, it is a saved irtkit other"),
-        (Format(FORM.name, 4), "has format version 4.* version 3: install a newer one"),
-        (Format(FORM.name, 2), "has format version 2.* version 3: make the file again"),
-    ],
-)
-def test_a_file_of_another_kind_or_version_says_what_to_do(
-    tmp_path: Path, form: Format, message: str
-) -> None:
+@pytest.mark.parametrize(("form", "message"), [
+    (Format("irtkit other", 3), "not a saved irtkit thing, it is a saved irtkit other"),
+    (Format(FORM.name, 4), "has format version 4.* version 3: install a newer one"),
+    (Format(FORM.name, 2), "has format version 2.* version 3: make the file again"),
+])  # fmt: skip
+def test_a_file_of_another_kind_or_version_says_what_to_do(tmp_path, form, message):
     write(tmp_path / "x", form, {"a": np.ones(2)})
     with pytest.raises(ValueError, match=message):
         read(tmp_path / "x", FORM, dict)
 
 
-def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path):
     contents = [b"respondent,item\n", b""]
     for header in (b"no JSON", b"[1]", b'{"name": "irtkit thing"}'):
         arrays = io.BytesIO()
@@ -67,7 +56,7 @@ def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
             read(tmp_path / "x", FORM, dict)
 
 
-def test_no_cut_and_no_flipped_byte_gives_another_record_or_another_error(tmp_path: Path) -> None:
+def test_no_cut_and_no_flipped_byte_gives_another_record_or_another_error(tmp_path):
     path, numbers = tmp_path / "x", np.arange(50.0)
     write(path, FORM, {"a": numbers})
     content = path.read_bytes()
@@ -91,9 +80,7 @@ COUNTED = ResponseMatrix.from_counts([[0, 300], [1, 0]], [[0, 500], [1, 1]])
 @pytest.mark.parametrize(
     "responses", [CELLS, COUNTED, CELLS.to_sparse(), COUNTED.to_sparse()], ids=repr
 )
-def test_a_matrix_comes_back_equal_and_as_dense_as_it_was(
-    tmp_path: Path, responses: ResponseMatrix
-) -> None:
+def test_a_matrix_comes_back_equal_and_as_dense_as_it_was(tmp_path, responses):
     arrays = stored(tmp_path / "x", {"responses": stored_responses(responses)})["responses"]
     back = restored_responses(arrays, responses.respondents, responses.items)
     assert back == responses
@@ -103,7 +90,7 @@ def test_a_matrix_comes_back_equal_and_as_dense_as_it_was(
         restored_responses(arrays, ("x",), responses.items)
 
 
-def test_answers_and_source_come_back(tmp_path: Path) -> None:
+def test_answers_and_source_come_back(tmp_path):
     answers = pd.DataFrame([["A", None, "a long answer"], ["A", "B", None]])
     answers = answers.set_axis(CELLS.respondents).set_axis(CELLS.items, axis=1)
     source = Source(("runs/",), "lm-eval", {"task": ("arc",)}, (Finding("file", "note"),))

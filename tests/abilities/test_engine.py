@@ -1,9 +1,6 @@
 """Several abilities are recovered, have the digits of R's mirt, and predict what is hidden."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +9,6 @@ from scipy.special import expit, logsumexp
 
 from irtkit.abilities.engine import (
     Cells,
-    Design,
     fit_design,
     oblique_axes,
     principal_axes,
@@ -22,18 +18,15 @@ from irtkit.abilities.errors import covariances
 from irtkit.abilities.fitting import design_of
 from irtkit.abilities.likelihood import _evaluated, log_likelihood, nodes_of, polished
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 GRID = np.linspace(-7, 7, 81)
 LOG_NORMAL = -(GRID**2) / 2 - np.log(2 * np.pi) / 2 + np.log(GRID[1] - GRID[0])
 
 
-def read(folder: Path, name: str, **how: Any) -> Any:
+def read(folder, name, **how):
     return pd.read_csv(folder / f"{name}.csv.gz", **how).to_numpy(np.float32)
 
 
-def drawn(seed: int, n: int, task: Any, correlation: float) -> tuple[Cells, Any, Any]:
+def drawn(seed, n, task, correlation):
     """Responses of one ability per task, with abilities and slopes."""
     generator, k = np.random.default_rng(seed), int(task.max()) + 1
     matrix = np.full((k, k), correlation) + (1 - correlation) * np.eye(k)
@@ -43,12 +36,12 @@ def drawn(seed: int, n: int, task: Any, correlation: float) -> tuple[Cells, Any,
     return Cells((generator.random(p.shape) < p).astype(np.float32), None), theta, slopes
 
 
-def design(structure: str, task: Any = None, k: int = 2, n_items: int = 0) -> Design:
+def design(structure, task=None, k=2, n_items=0):
     tasks = None if task is None else tuple(map(str, task))
     return design_of(structure, k, tasks, n_items or len(task))[0]
 
 
-def dense(y: Any, b: Any, correlations: Any) -> float:
+def dense(y, b, correlations):
     """Log-likelihood of two abilities on a grid of 81 × 81 points."""
     points = np.stack(np.meshgrid(GRID, GRID), axis=-1).reshape(-1, 2)
     z = points @ b[:, :2].T + b[:, 2]
@@ -59,9 +52,9 @@ def dense(y: Any, b: Any, correlations: Any) -> float:
     return float(logsumexp(by_point, axis=1).sum())
 
 
-def dense_bifactor(y: Any, b: Any) -> float:
+def dense_bifactor(y, b):
     """The same of a general ability and specific ones, two at a time."""
-    total: Any = LOG_NORMAL
+    total = LOG_NORMAL
     for k in range(1, b.shape[1] - 1):
         own = b[:, k] != 0
         z = b[own][:, :1, None] * GRID[:, None] + b[own][:, k, None, None] * GRID
@@ -71,18 +64,13 @@ def dense_bifactor(y: Any, b: Any) -> float:
     return float(logsumexp(total, axis=1).sum())
 
 
-@pytest.mark.parametrize(
-    ("name", "structure", "key"),
-    [
-        ("sat12", "exploratory", "two"),
-        ("sat12", "bifactor", "bifactor"),
-        ("two_abilities", "exploratory", "exploratory"),
-        ("two_abilities", "task", "correlated"),
-    ],
-)
-def test_the_maximum_has_the_digits_of_mirt(
-    shared_data: Path, name: str, structure: str, key: str
-) -> None:
+@pytest.mark.parametrize(("name", "structure", "key"), [
+    ("sat12", "exploratory", "two"),
+    ("sat12", "bifactor", "bifactor"),
+    ("two_abilities", "exploratory", "exploratory"),
+    ("two_abilities", "task", "correlated"),
+])  # fmt: skip
+def test_the_maximum_has_the_digits_of_mirt(shared_data, name, structure, key):
     stored = name if name == "two_abilities" else f"{name}_abilities"
     mirt = json.loads((shared_data / f"{stored}_mirt.json").read_text())[key]
     y = read(shared_data, name, index_col=0 if name == "sat12" else None)
@@ -108,7 +96,7 @@ def test_the_maximum_has_the_digits_of_mirt(
 
 
 @pytest.mark.parametrize("correlation", [0.3, 0.9])
-def test_correlated_tasks_are_recovered_and_borrow_from_each_other(correlation: float) -> None:
+def test_correlated_tasks_are_recovered_and_borrow_from_each_other(correlation):
     task = np.arange(60) % 3
     cells, theta, slopes = drawn(1, 1000, task, correlation)
     fit = fit_design(cells, design("task", task), tol=1e-4)
@@ -129,7 +117,7 @@ def test_correlated_tasks_are_recovered_and_borrow_from_each_other(correlation: 
 
 
 @pytest.mark.parametrize("name", ["metabench_arc", "nlu_commonsenseqa"])
-def test_three_abilities_predict_hidden_cells_better_than_one(shared_data: Path, name: str) -> None:
+def test_three_abilities_predict_hidden_cells_better_than_one(shared_data, name):
     y = read(shared_data, name, index_col=0)
     hidden = np.random.default_rng(0).random(y.shape) < 0.1
     cells, losses = Cells(y, np.where(hidden, 0, 1).astype(np.float32)), []
@@ -140,7 +128,7 @@ def test_three_abilities_predict_hidden_cells_better_than_one(shared_data: Path,
     assert losses[1] < 0.95 * losses[0]
 
 
-def test_rotation_finds_simple_structure_and_leaves_probabilities_alone() -> None:
+def test_rotation_finds_simple_structure_and_leaves_probabilities_alone():
     task = np.arange(60) % 3
     cells, _, _ = drawn(2, 500, task, 0.3)
     fit = fit_design(cells, design("exploratory", None, 3, 60))
@@ -155,7 +143,7 @@ def test_rotation_finds_simple_structure_and_leaves_probabilities_alone() -> Non
     assert (slopes.sum(axis=0) > 0).all()
 
 
-def test_hidden_cells_carry_no_weight() -> None:
+def test_hidden_cells_carry_no_weight():
     task = np.arange(24) % 2
     cells, _, _ = drawn(3, 100, task, 0.5)
     hidden = np.random.default_rng(0).random(cells.y.shape) < 0.2
@@ -170,7 +158,7 @@ def test_hidden_cells_carry_no_weight() -> None:
 
 
 @pytest.mark.parametrize("structure", ["exploratory", "task"])
-def test_errors_of_items_are_those_of_the_curvature_of_the_likelihood(structure: str) -> None:
+def test_errors_of_items_are_those_of_the_curvature_of_the_likelihood(structure):
     task = np.arange(24) % 2
     cells, _, _ = drawn(4, 400, task, 0.5)
     fit = fit_design(cells, design(structure, task), prior=False, tol=1e-4)
@@ -191,7 +179,7 @@ def test_errors_of_items_are_those_of_the_curvature_of_the_likelihood(structure:
     assert np.quantile(ratio, [0.02, 0.98]) == pytest.approx([1, 1], abs=0.06)
 
 
-def test_errors_of_items_hold_with_a_general_ability_and_five_tasks() -> None:
+def test_errors_of_items_hold_with_a_general_ability_and_five_tasks():
     generator, task = np.random.default_rng(1), np.arange(100) % 5
     theta, slopes = generator.normal(size=(500, 6)), generator.lognormal(-0.2, 0.3, (100, 2))
     z = theta[:, :1] * slopes[:, 0] + theta[:, 1 + task] * slopes[:, 1]
@@ -204,7 +192,7 @@ def test_errors_of_items_hold_with_a_general_ability_and_five_tasks() -> None:
     assert 0.85 < np.std((fit.items.mean[own] - slopes) / np.sqrt(variance)) < 1.15
 
 
-def test_errors_of_abilities_grow_by_those_of_items_where_systems_are_few() -> None:
+def test_errors_of_abilities_grow_by_those_of_items_where_systems_are_few():
     from irtkit.abilities.errors import ability_covariances
 
     added = []

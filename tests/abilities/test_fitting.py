@@ -1,9 +1,5 @@
 """`irtkit.fit` with several abilities: what is chosen, said, shown, stored and refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,31 +8,27 @@ import irtkit
 from irtkit import FitResult, ResponseMatrix
 from tests.abilities.test_engine import drawn
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 TASK = np.arange(40) % 2
 NAMES = np.array(["maths", "law"])[TASK]
 
 
-def board(seed: int = 1, n: int = 300, correlation: float = 0.4, *, tasks: bool = True) -> Any:
+def board(seed=1, n=300, correlation=0.4, *, tasks=True):
     cells, theta, _ = drawn(seed, n, TASK, correlation)
     responses = ResponseMatrix(cells.y.astype(np.int8))
     table = pd.DataFrame({"task": NAMES}, index=responses.items)
     return (responses.with_tables(table) if tasks else responses), theta
 
 
-def fit(responses: ResponseMatrix, abilities: Any, **how: Any) -> Any:
+def fit(responses, abilities, **how):
     return irtkit.fit(responses, abilities=abilities, progress=False, **how)
 
 
 @pytest.fixture(scope="module")
-def by_task() -> FitResult:
-    result: FitResult = fit(board()[0], "task")
-    return result
+def by_task():
+    return fit(board()[0], "task")
 
 
-def test_one_ability_is_the_fit_without_the_argument() -> None:
+def test_one_ability_is_the_fit_without_the_argument():
     responses = board(n=60)[0]
     one, same = fit(responses, 1), irtkit.fit(responses)
     assert isinstance(one, FitResult)
@@ -44,7 +36,7 @@ def test_one_ability_is_the_fit_without_the_argument() -> None:
     pd.testing.assert_frame_equal(one.items, same.items, check_exact=True)
 
 
-def test_tables_have_a_column_for_every_task(by_task: FitResult) -> None:
+def test_tables_have_a_column_for_every_task(by_task):
     assert by_task.ability_names == ("maths", "law")
     items, respondents = by_task.items, by_task.respondents
     assert (items.loc[NAMES == "law", "discrimination_maths"] == 0).all()
@@ -58,13 +50,13 @@ def test_tables_have_a_column_for_every_task(by_task: FitResult) -> None:
     assert pair["low"] < 0.4 < pair["high"]
 
 
-def test_a_mapping_and_tasks_are_the_same_fit(by_task: FitResult) -> None:
+def test_a_mapping_and_tasks_are_the_same_fit(by_task):
     responses = board(tasks=False)[0]
     result = fit(responses, dict(zip(responses.items, NAMES, strict=True)))
     assert result.log_likelihood == by_task.log_likelihood
 
 
-def test_the_leaderboard_fills_in_missing_answers() -> None:
+def test_the_leaderboard_fills_in_missing_answers():
     responses, _ = board(n=400)
     values = responses.values.copy()
     values[:200, TASK == 0] = -1  # half of the systems did not take one task
@@ -84,14 +76,14 @@ def test_the_leaderboard_fills_in_missing_answers() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(("n", "n_items"), [(100, 100), (60, 300)])
-def test_auto_finds_one_ability_in_one_dimensional_data(n: int, n_items: int, seed: int) -> None:
+def test_auto_finds_one_ability_in_one_dimensional_data(n, n_items, seed):
     cells, _, _ = drawn(seed, n, np.zeros(n_items, dtype=int), 0)
     result = fit(ResponseMatrix(cells.y.astype(np.int8)), "auto", standard_errors=False)
     assert isinstance(result, FitResult)
     assert result.findings[-1].code == "one-ability"
 
 
-def test_auto_holds_families_of_near_duplicates_out_together() -> None:
+def test_auto_holds_families_of_near_duplicates_out_together():
     cells, _, _ = drawn(1, 20, np.zeros(100, dtype=int), 0)
     generator = np.random.default_rng(1)
     copies = np.repeat(cells.y, 5, axis=0)
@@ -101,27 +93,27 @@ def test_auto_holds_families_of_near_duplicates_out_together() -> None:
     assert isinstance(result, FitResult)
 
 
-def test_auto_finds_two_abilities_and_prefers_tasks() -> None:
+def test_auto_finds_two_abilities_and_prefers_tasks():
     result = fit(board(tasks=False)[0], "auto", standard_errors=False)
     assert (result.structure, result.n_abilities) == ("exploratory", 2)
     assert fit(board()[0], "auto", standard_errors=False).structure == "task"
 
 
-def test_auto_keeps_to_one_ability_with_few_systems() -> None:
+def test_auto_keeps_to_one_ability_with_few_systems():
     result = fit(board(n=20)[0], "auto", standard_errors=False)
     assert result.n_abilities == 1
     assert "20 systems" in str(result.findings[-1])
 
 
-def precision(score: Any, planted: Any) -> float:
+def precision(score, planted):
     found = planted[np.argsort(-np.asarray(score), kind="stable")]
     return float((np.cumsum(found) / np.arange(1, len(found) + 1))[found].mean())
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_wrong_keys_in_two_dimensions_are_found() -> None:
+def test_wrong_keys_in_two_dimensions_are_found():
     task = (np.arange(200) % 10 > 6).astype(int)  # 70:30, uncorrelated
-    scores: dict[Any, list[float]] = {1: [], 2: [], "task": []}
+    scores = {1: [], 2: [], "task": []}
     for seed in range(3):
         cells, _, _ = drawn(seed, 100, task, 0)
         planted = np.isin(
@@ -138,7 +130,7 @@ def test_wrong_keys_in_two_dimensions_are_found() -> None:
     assert np.mean(scores["task"]) > 0.98
 
 
-def test_a_result_comes_back_from_its_file(by_task: FitResult, tmp_path: Path) -> None:
+def test_a_result_comes_back_from_its_file(by_task, tmp_path):
     by_task.save(tmp_path / "two.npz")
     again = irtkit.load(tmp_path / "two.npz")
     pd.testing.assert_frame_equal(again.items, by_task.items)
@@ -147,7 +139,7 @@ def test_a_result_comes_back_from_its_file(by_task: FitResult, tmp_path: Path) -
     assert "maths" in str(by_task)
 
 
-def test_probabilities_are_those_of_the_model(by_task: FitResult) -> None:
+def test_probabilities_are_those_of_the_model(by_task):
     items = by_task.items
     z = items["intercept"] + items["discrimination_maths"] - 2 * items["discrimination_law"]
     p = by_task.probability([[1.0, -2.0]]).iloc[0]
@@ -156,7 +148,7 @@ def test_probabilities_are_those_of_the_model(by_task: FitResult) -> None:
         by_task.probability([[1.0]])
 
 
-def test_trials_weigh_as_their_correlation_says() -> None:
+def test_trials_weigh_as_their_correlation_says():
     responses = board(n=100)[0]
     trials = np.full(responses.values.shape, 4)
     same = ResponseMatrix.from_counts(4 * responses.values, trials)
@@ -165,7 +157,7 @@ def test_trials_weigh_as_their_correlation_says() -> None:
     assert other.items["intercept"].to_numpy() == pytest.approx(one.items["intercept"].to_numpy())
 
 
-def test_constant_items_and_empty_rows_stay_finite() -> None:
+def test_constant_items_and_empty_rows_stay_finite():
     values = board(n=60)[0].values.copy()
     values[:, 0], values[:, 1], values[:, 2], values[0] = 1, 0, -1, -1
     result = fit(ResponseMatrix(values), 2)
@@ -174,28 +166,25 @@ def test_constant_items_and_empty_rows_stay_finite() -> None:
     assert np.isfinite(result.respondents["ability_1_se"]).all()
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ({"abilities": 0}, "abilities must be"),
-        ({"abilities": 2.5}, "abilities must be"),
-        ({"abilities": 14}, "abilities must be"),
-        ({"abilities": "tasks"}, "did you mean 'task'"),
-        ({"abilities": {"item-1": "a"}}, "'item-2' lacks one"),
-        ({"abilities": ["a"] * 40}, "name two abilities or more"),
-        ({"abilities": "task"}, "column 'task'"),
-        ({"abilities": 2, "model": "3PL"}, "a model other than the 2PL is not for several"),
-        ({"abilities": 2, "method": "vi"}, "method= is not for several"),
-        ({"abilities": 2, "quadrature": (61, 6.0)}, "quadrature= is not for several"),
-    ],
-)
-def test_what_is_not_possible_is_refused(how: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("how", "message"), [
+    ({"abilities": 0}, "abilities must be"),
+    ({"abilities": 2.5}, "abilities must be"),
+    ({"abilities": 14}, "abilities must be"),
+    ({"abilities": "tasks"}, "did you mean 'task'"),
+    ({"abilities": {"item-1": "a"}}, "'item-2' lacks one"),
+    ({"abilities": ["a"] * 40}, "name two abilities or more"),
+    ({"abilities": "task"}, "column 'task'"),
+    ({"abilities": 2, "model": "3PL"}, "a model other than the 2PL is not for several"),
+    ({"abilities": 2, "method": "vi"}, "method= is not for several"),
+    ({"abilities": 2, "quadrature": (61, 6.0)}, "quadrature= is not for several"),
+])  # fmt: skip
+def test_what_is_not_possible_is_refused(how, message):
     with pytest.raises((TypeError, ValueError), match=message):
         irtkit.fit(board(n=40, tasks=False)[0], **how)
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_several_abilities_say_of_systems_what_one_ability_says() -> None:
+def test_several_abilities_say_of_systems_what_one_ability_says():
     crowd = board(n=20, tasks=False)[0].values
     noise = np.random.default_rng(1).integers(0, 2, (60, 80))
     guessing = np.vstack([board(n=50, tasks=False)[0].values, noise[:20, :40]])
@@ -220,7 +209,7 @@ def test_several_abilities_say_of_systems_what_one_ability_says() -> None:
     assert "60 items that every system gets right" in str(right)
 
 
-def test_what_is_not_defined_says_so(by_task: FitResult) -> None:
+def test_what_is_not_defined_says_so(by_task):
     with pytest.raises(ValueError, match="families= is not for several abilities"):
         irtkit.audit(by_task, families="similar")
     crowd = irtkit.add_synthetic(board(n=40)[0], ("always-right",))
@@ -229,9 +218,7 @@ def test_what_is_not_defined_says_so(by_task: FitResult) -> None:
 
 
 @pytest.mark.parametrize(("seed", "unbounded"), [(4, 0), (0, 0), (37, 1)])
-def test_without_a_prior_steep_items_end_at_a_maximum_or_are_called_unbounded(
-    seed: int, unbounded: int
-) -> None:
+def test_without_a_prior_steep_items_end_at_a_maximum_or_are_called_unbounded(seed, unbounded):
     g = np.random.default_rng(seed)
     theta = g.normal(size=(60, 2))
     slopes = g.lognormal(0, 0.4, (20, 2)) * (g.random((20, 2)) < 0.6)

@@ -1,11 +1,8 @@
 """Claims about what follows from a fit with several abilities."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +13,8 @@ from irtkit.abilities.bank import ItemBank
 from irtkit.abilities.engine import probabilities
 from tests.commands import run
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def drawn(
-    seed: int, *, n: int = 60, n_items: int = 120, missing: float = 0.5, correlation: float = 0.5
-) -> tuple[irtkit.ResponseMatrix, np.ndarray]:
+def drawn(seed, *, n=60, n_items=120, missing=0.5, correlation=0.5):
     """Responses to three tasks, one of which every fourth system lacks, and true mean scores."""
     g = np.random.default_rng(seed)
     of_tasks = np.full((3, 3), correlation) + (1 - correlation) * np.eye(3)
@@ -41,8 +33,8 @@ def drawn(
     return matrix, np.mean(scores, axis=0)
 
 
-def test_intervals_of_differences_and_ranks_cover_where_systems_lack_tasks() -> None:
-    covered: dict[str, list[Any]] = {"difference": [], "rank": []}
+def test_intervals_of_differences_and_ranks_cover_where_systems_lack_tasks():
+    covered = {"difference": [], "rank": []}
     for seed in range(6):
         responses, true = drawn(seed)
         result = irtkit.fit(responses, abilities="task")
@@ -58,7 +50,7 @@ def test_intervals_of_differences_and_ranks_cover_where_systems_lack_tasks() -> 
 
 
 @pytest.mark.filterwarnings("ignore:Not unidimensional")
-def test_scores_of_the_fitted_systems_are_those_of_the_fit(tmp_path: Path) -> None:
+def test_scores_of_the_fitted_systems_are_those_of_the_fit(tmp_path):
     responses, _ = drawn(1, n_items=60)
     result = irtkit.fit(responses, abilities="task")
     result.save(tmp_path / "fit.npz")
@@ -77,7 +69,7 @@ def test_scores_of_the_fitted_systems_are_those_of_the_fit(tmp_path: Path) -> No
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
 @pytest.mark.parametrize("trials", [None, 3])
-def test_scores_and_trials_count_for_new_systems_as_in_the_fit(trials: int | None) -> None:
+def test_scores_and_trials_count_for_new_systems_as_in_the_fit(trials):
     g = np.random.default_rng(0)
     p = 1 / (1 + np.exp(-g.normal(size=(60, 2)).repeat(15, axis=1) - g.normal(size=30)))
     if trials is None:
@@ -94,7 +86,7 @@ def test_scores_and_trials_count_for_new_systems_as_in_the_fit(trials: int | Non
 
 
 @pytest.mark.filterwarnings("ignore:Not unidimensional")
-def test_complete_answers_have_the_board_of_one_ability() -> None:
+def test_complete_answers_have_the_board_of_one_ability():
     responses, _ = drawn(2, missing=0)
     several = irtkit.fit(responses, abilities="task")
     one = irtkit.fit(responses)
@@ -107,7 +99,7 @@ def test_complete_answers_have_the_board_of_one_ability() -> None:
     assert first.p_value == pytest.approx(second.p_value)
 
 
-def test_abilities_name_the_items_and_systems_that_have_most_of_each() -> None:
+def test_abilities_name_the_items_and_systems_that_have_most_of_each():
     responses, _ = drawn(3, n=200, missing=0, correlation=0.3)
     result = irtkit.fit(responses, abilities="task")
     table = result.abilities
@@ -121,7 +113,7 @@ def test_abilities_name_the_items_and_systems_that_have_most_of_each() -> None:
     assert nothing.loc["2", "items"] == ""
 
 
-def test_reliability_contains_the_errors_of_items() -> None:
+def test_reliability_contains_the_errors_of_items():
     """With 30 systems and 15 items of a task it would be too high by 0.035 without them."""
     said, reached = [], []
     for seed in range(20):
@@ -140,7 +132,7 @@ def test_reliability_contains_the_errors_of_items() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:No ability differences")
-def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path: Path) -> None:
+def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path):
     generator = np.random.default_rng(0)
     theta = generator.normal(size=(50, 2))
     task, slopes = np.arange(200) % 2, generator.lognormal(0.1, 0.3, 200)
@@ -168,9 +160,7 @@ def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path: Path) -> Non
     assert irtkit.audit(irtkit.fit(noise, abilities=2)).suspects.empty
 
 
-def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
-    tmp_path: Path,
-) -> None:
+def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(tmp_path):
     drawn(4, n_items=60)[0].to_frame().rename_axis("model").to_csv(tmp_path / "board.csv")
     command = [sys.executable, "-m", "irtkit", "fit", "board.csv", "--abilities", "2"]
     alone = subprocess.run(  # in a process that has imported no other part
@@ -190,16 +180,14 @@ def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
 
 
 @pytest.mark.parametrize("abilities", ["task", 2])
-def test_selected_items_predict_the_score_better_than_random_ones(
-    abilities: Any, tmp_path: Path
-) -> None:
+def test_selected_items_predict_the_score_better_than_random_ones(abilities, tmp_path):
     responses, _ = drawn(5, n=150, n_items=120, missing=0, correlation=0.4)
     held = responses.part(np.arange(110, 150))
     result = irtkit.fit(responses.part(np.arange(110)).with_known(responses), abilities=abilities)
     selection = irtkit.select_items(result, 20, folds=3)
     actual = held.to_frame().mean(axis=1)
 
-    def error(items: Any) -> float:
+    def error(items):
         known = held.to_frame()[list(items)]
         found = irtkit.score(known, selection)["expected_score"]
         return float(np.sqrt(np.mean((found - actual) ** 2)))
@@ -225,7 +213,7 @@ def test_selected_items_predict_the_score_better_than_random_ones(
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.findings.IRTWarning")
-def test_each_item_of_a_test_is_the_one_that_leaves_least_of_the_score() -> None:
+def test_each_item_of_a_test_is_the_one_that_leaves_least_of_the_score():
     """The error of 120 tests is 0.066, and 0.081 with items of a fixed order (four such boards)."""
     responses, _ = drawn(3, n=150, n_items=90, missing=0, correlation=0.3)
     result = irtkit.fit(responses, abilities=2)
@@ -242,7 +230,7 @@ def test_each_item_of_a_test_is_the_one_that_leaves_least_of_the_score() -> None
         test.answer(answer)
 
 
-def variance_after(bank: ItemBank, posterior: Any, asked: list[int], item: int) -> float:
+def variance_after(bank, posterior, asked, item):
     """Variance of the number right once an item is answered, by the inverse of the precision."""
     items = bank.fitted.known_items
     slopes = items.mean[:, :-1]
@@ -257,7 +245,7 @@ def variance_after(bank: ItemBank, posterior: Any, asked: list[int], item: int) 
 
 @pytest.mark.filterwarnings("ignore::irtkit.findings.IRTWarning")
 @pytest.mark.parametrize("abilities", [1, 2])
-def test_a_fit_says_when_its_ability_is_not_what_accuracy_shows(abilities: int) -> None:
+def test_a_fit_says_when_its_ability_is_not_what_accuracy_shows(abilities):
     generator = np.random.default_rng(0)
     theta = generator.normal(size=(150, 2))
     slopes = np.zeros((2, 400))
@@ -274,7 +262,7 @@ def test_a_fit_says_when_its_ability_is_not_what_accuracy_shows(abilities: int) 
 
 
 @pytest.mark.filterwarnings("ignore:Not converged")
-def test_points_of_levels_are_correlated_trials() -> None:
+def test_points_of_levels_are_correlated_trials():
     generator = np.random.default_rng(0)
     theta = generator.normal(size=(200, 1))
     points = np.clip(np.round(1.5 + theta + generator.normal(size=(200, 30))), 0, 3)

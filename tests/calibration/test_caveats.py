@@ -1,9 +1,6 @@
 """Claims about the findings of a fit, and that all results repeat them."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,17 +17,8 @@ from irtkit import (
 )
 from irtkit.calibration.summary import notes
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from irtkit import FitResult
-
-
-def drawn(
-    seed: int, n: int, m: int, *, correlation: float | None = None, share: float = 0.2
-) -> NDArray[np.int8]:
+def drawn(seed, n, m, *, correlation=None, share=0.2):
     """Responses to items a share of which asks for a second ability, if a correlation is given."""
     generator = np.random.default_rng(seed)
     r = 1.0 if correlation is None else correlation
@@ -41,14 +29,14 @@ def drawn(
     return (generator.random((n, m)) < p).astype(np.int8)
 
 
-def apart(values: NDArray[np.int8]) -> NDArray[np.int8]:
+def apart(values):
     """Half of the respondents on half of the items, and the others on the others."""
     n, m = values.shape
     kept = (np.arange(n) < n // 2)[:, None] == (np.arange(m) < m // 2)
     return np.where(kept, values, -1).astype(np.int8)
 
 
-def fitted(values: Any, *labels: Any, **how: Any) -> FitResult:
+def fitted(values, *labels, **how):
     """A fit whose warnings, and no others, were raised, each once and by this line."""
     responses = values if isinstance(values, ResponseMatrix) else ResponseMatrix(values, *labels)
     with warnings.catch_warnings(record=True, action="always") as caught:
@@ -59,17 +47,17 @@ def fitted(values: Any, *labels: Any, **how: Any) -> FitResult:
     return result
 
 
-def codes(result: FitResult) -> list[str]:
+def codes(result):
     return [one.code for one in result.findings]
 
 
-def test_one_ability_is_not_warned_of() -> None:
+def test_one_ability_is_not_warned_of():
     for n, m in ((8, 30), (12, 140), (500, 20), (1000, 5)):
         assert fitted(drawn(0, n, m)).warnings == ()
 
 
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
-def test_a_second_ability_is_told_alike_by_every_model(model: str) -> None:
+def test_a_second_ability_is_told_alike_by_every_model(model):
     result = fitted(drawn(0, 200, 100, correlation=-0.5), model=model)
     assert codes(result) == ["further-ability"]
     assert result.one_ability_doubted
@@ -77,7 +65,7 @@ def test_a_second_ability_is_told_alike_by_every_model(model: str) -> None:
     assert result.findings[0].values == same.findings[0].values
 
 
-def test_passages_are_groups_of_items_and_doubt_intervals_only() -> None:
+def test_passages_are_groups_of_items_and_doubt_intervals_only():
     generator = np.random.default_rng(1)
     own = np.repeat(generator.normal(size=(200, 20)), 5, axis=1)
     z = generator.normal(size=(200, 1)) + own - generator.normal(size=100)
@@ -86,9 +74,7 @@ def test_passages_are_groups_of_items_and_doubt_intervals_only() -> None:
     assert not result.one_ability_doubted
 
 
-def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(
-    tmp_path: Path,
-) -> None:
+def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(tmp_path):
     values = apart(drawn(0, 90, 40))
     result = fitted(values)
     assert codes(result) == ["disconnected-groups"]
@@ -105,7 +91,7 @@ def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(
     assert linked.respondents["component"].tolist() == [1] * 45 + [2] * 45
 
 
-def test_respondents_that_differ_by_chance_are_not_ranked_and_items_are_flat() -> None:
+def test_respondents_that_differ_by_chance_are_not_ranked_and_items_are_flat():
     values = np.random.default_rng(0).integers(0, 2, (30, 50)).astype(np.int8)
     for model in ("2PL", "1PL"):
         result = fitted(values, model=model)
@@ -114,14 +100,14 @@ def test_respondents_that_differ_by_chance_are_not_ranked_and_items_are_flat() -
         assert not result.one_ability_doubted
 
 
-def test_of_inverted_items_that_level_what_is_right_the_slopes_speak() -> None:
+def test_of_inverted_items_that_level_what_is_right_the_slopes_speak():
     items = ItemParameters.from_difficulty([1.5, 1.5, -1.5, -1.5], [-0.5, 0.5, -0.5, 0.5])
     responses = simulate_responses(items, np.random.default_rng(0).normal(size=600), seed=1)
     assert codes(fitted(responses)) == []
     assert codes(fitted(responses, model="1PL")) == ["no-differences"]
 
 
-def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary() -> None:
+def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary():
     crowd = add_synthetic(ResponseMatrix(apart(drawn(0, 90, 40))), ("coin",))
     result = fitted(crowd)
     assert codes(result) == ["disconnected-groups"]
@@ -130,7 +116,7 @@ def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary() -> None:
     assert codes(fitted(ordinary)) == ["hardly-linked-groups"]
 
 
-def test_fewer_than_eight_respondents_are_few() -> None:
+def test_fewer_than_eight_respondents_are_few():
     for n, few in ((1, True), (7, True), (8, False)):
         crowd = add_synthetic(ResponseMatrix(drawn(0, n, 50)), ("coin",), draws=10)
         found = [one for one in fitted(crowd).findings if one.code == "few-systems"]
@@ -138,7 +124,7 @@ def test_fewer_than_eight_respondents_are_few() -> None:
         assert all(one.values["model"] == "2PL" for one in found)
 
 
-def test_warnings_are_printed_within_80_columns_and_kept(tmp_path: Path) -> None:
+def test_warnings_are_printed_within_80_columns_and_kept(tmp_path):
     names = [f"a very long label of something {k}" for k in range(40)]
     result = fitted(apart(drawn(0, 6, 40)), names[:6], names, method=EM(max_iterations=1))
     assert codes(result) == ["not-converged", "disconnected-groups", "few-systems"]
@@ -155,7 +141,7 @@ def test_warnings_are_printed_within_80_columns_and_kept(tmp_path: Path) -> None
     assert str(load(tmp_path / "fit")) == printed
 
 
-def test_items_without_errors_are_named_with_what_gives_them() -> None:
+def test_items_without_errors_are_named_with_what_gives_them():
     generator = np.random.default_rng(15)
     values = (generator.random((9, 4)) < generator.random(4)).astype(np.int8)
     result = fitted(values, prior=None, standard_errors=True)
@@ -167,7 +153,7 @@ def test_items_without_errors_are_named_with_what_gives_them() -> None:
     assert "no-standard-errors" not in codes(fitted(values, prior=None))
 
 
-def test_items_without_an_ordinary_estimate_are_counted() -> None:
+def test_items_without_an_ordinary_estimate_are_counted():
     generator = np.random.default_rng(0)
     chance = 1 / (1 + np.exp(-generator.normal(size=60)))
     values = (generator.random((60, 9)) < chance[:, None]).astype(int)
@@ -183,7 +169,7 @@ def test_items_without_an_ordinary_estimate_are_counted() -> None:
 
 
 @pytest.mark.parametrize("inverted", [0, 2])
-def test_negative_slopes_are_counted_if_responses_show_them(inverted: int) -> None:
+def test_negative_slopes_are_counted_if_responses_show_them(inverted):
     items = ItemParameters.from_difficulty(
         np.where(np.arange(30) < inverted, -1.2, 1.2), np.linspace(-1, 1, 30)
     )

@@ -1,7 +1,5 @@
 """The distribution of items learned from the matrix, and items that learn from each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import log_expit
@@ -13,13 +11,11 @@ from tests.crowds import sample
 SPREADS = (0.3, 0.5)
 
 
-def error(found: np.ndarray, items: ItemParameters) -> float:
+def error(found, items):
     return float(np.sqrt(np.mean((found - items.discrimination) ** 2)))
 
 
-def known_best(
-    responses: ResponseMatrix, ability: np.ndarray, spread: float, negative: float
-) -> np.ndarray:
+def known_best(responses, ability, spread, negative):
     """Posterior means of slopes by a fine grid, abilities and the items' distribution known."""
     log_size = np.linspace(-4 * spread, 4 * spread, 41)
     slope = np.concatenate([np.exp(log_size), -np.exp(log_size)])
@@ -37,8 +33,8 @@ def known_best(
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize(("n_respondents", "n_items"), [(50, 1000), (12, 2000)])
 def test_slopes_come_out_as_if_abilities_and_the_distribution_were_known(
-    n_respondents: int, n_items: int, spread: float
-) -> None:
+    n_respondents, n_items, spread
+):
     responses, items, ability = sample(
         n_respondents, n_items, 0, spread=spread, negative=0.02, standardised=True
     )
@@ -52,7 +48,7 @@ def test_slopes_come_out_as_if_abilities_and_the_distribution_were_known(
 
 
 @pytest.mark.parametrize("spread", SPREADS)
-def test_the_learned_distribution_is_that_of_the_items(spread: float) -> None:
+def test_the_learned_distribution_is_that_of_the_items(spread):
     responses, _, _ = sample(60, 1500, 3, spread=spread, negative=0.04, standardised=True)
     learned = fit(responses, prior="empirical", standard_errors=False).settings.prior
     assert learned["kind"] == "empirical"
@@ -67,7 +63,7 @@ def test_the_learned_distribution_is_that_of_the_items(spread: float) -> None:
     assert learned["intercept"] - learned["difficulty"] == pytest.approx(0.0, abs=0.12)
 
 
-def test_one_item_far_steeper_than_the_others_stays_finite() -> None:
+def test_one_item_far_steeper_than_the_others_stays_finite():
     generator = np.random.default_rng(0)
     ability, difficulty = generator.normal(size=1000), generator.normal(size=100)
     chance = 1 / (1 + np.exp(difficulty - ability[:, None]))
@@ -80,7 +76,7 @@ def test_one_item_far_steeper_than_the_others_stays_finite() -> None:
     assert np.isfinite(result.items["discrimination_se"]).all()
 
 
-def test_of_few_respondents_no_order_of_rows_or_columns_matters() -> None:
+def test_of_few_respondents_no_order_of_rows_or_columns_matters():
     generator = np.random.default_rng(2)
     slope = generator.lognormal(0, 0.3, 3000)
     slope[::17] *= -1
@@ -95,7 +91,7 @@ def test_of_few_respondents_no_order_of_rows_or_columns_matters() -> None:
     assert np.abs(off / other["discrimination_se"].to_numpy()).max() < 0.005
 
 
-def test_intercepts_that_have_nothing_to_do_with_slopes_do_not_mislead() -> None:
+def test_intercepts_that_have_nothing_to_do_with_slopes_do_not_mislead():
     errors = []
     for seed in range(2):
         generator = np.random.default_rng(seed)

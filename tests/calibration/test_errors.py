@@ -1,9 +1,5 @@
 """Claims about errors of abilities, and about clustered errors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,17 +10,8 @@ from irtkit import ItemParameters, ResponseMatrix, fit, load, simulate_responses
 from irtkit.fitting import silently
 from tests.crowds import crowd, fitted
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
-
-
-def drawn(n: int, n_items: int, model: ModelName = "2PL", seed: int = 3, **how: Any) -> Any:
+def drawn(n, n_items, model="2PL", seed=3, **how):
     """Responses to slopes that differ, unless the model has one, and the abilities."""
     g = np.random.default_rng(seed)
     slope = np.full(n_items, 1.2) if model in {"Rasch", "1PL"} else g.lognormal(0, 0.3, n_items)
@@ -34,7 +21,7 @@ def drawn(n: int, n_items: int, model: ModelName = "2PL", seed: int = 3, **how: 
     return simulate_responses(items, ability, seed=g, **how), ability
 
 
-def posterior_means(x: Array, responses: ResponseMatrix, model: ModelName) -> Array:
+def posterior_means(x, responses, model):
     """Posterior means with slopes, intercepts, logits of guessing, or (Rasch) log SD last."""
     n_items, theta = responses.n_items, np.linspace(-12, 12, 1201)
     guessing = expit(x[2 * n_items :]) if model == "3PL" else 0.0
@@ -49,9 +36,7 @@ def posterior_means(x: Array, responses: ResponseMatrix, model: ModelName) -> Ar
 
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_errors_of_abilities_have_the_derivative_of_posterior_means_by_the_items(
-    model: ModelName, missing: float
-) -> None:
+def test_errors_of_abilities_have_the_derivative_of_posterior_means_by_the_items(model, missing):
     responses, _ = drawn(80, 12, model, missing=missing)
     result = fit(responses, model)
     of, joint = result.parameters, result.item_covariance
@@ -81,7 +66,7 @@ def test_errors_of_abilities_have_the_derivative_of_posterior_means_by_the_items
     assert result.board_se == pytest.approx(expected, rel=0.005)
 
 
-def test_intervals_of_abilities_hold_the_truth_where_items_are_many() -> None:
+def test_intervals_of_abilities_hold_the_truth_where_items_are_many():
     # 0.95 in benchmarks/coverage.py, 0.77 of posterior SDs; a board shares its scale, so
     # that shares of one data set have an SD of 0.08, and the mean of 12 one of 0.025
     held = []
@@ -95,14 +80,14 @@ def test_intervals_of_abilities_hold_the_truth_where_items_are_many() -> None:
     assert without < 0.85
 
 
-def test_sparse_rows_have_the_errors_of_dense_ones() -> None:
+def test_sparse_rows_have_the_errors_of_dense_ones():
     responses = crowd("incomplete").responses
     dense, sparse = fitted("incomplete"), fit(responses.to_sparse())
     for name in ("ability_se", "board_se"):
         assert getattr(sparse, name) == pytest.approx(getattr(dense, name), rel=1e-4)
 
 
-def test_without_standard_errors_of_items_all_errors_are_posterior_sds(tmp_path: Path) -> None:
+def test_without_standard_errors_of_items_all_errors_are_posterior_sds(tmp_path):
     result, full = fitted("small", standard_errors=False), fitted("small")
     assert np.array_equal(result.ability_se, result.posterior_sd)
     assert np.array_equal(result.board_se, result.posterior_sd)
@@ -116,7 +101,7 @@ def test_without_standard_errors_of_items_all_errors_are_posterior_sds(tmp_path:
 
 
 @pytest.mark.parametrize("first", ["families", "clusters"])
-def test_clustered_again_errors_are_as_if_clustered_once(first: str) -> None:
+def test_clustered_again_errors_are_as_if_clustered_once(first):
     result, family, cluster = fitted("small"), np.arange(60) // 4, np.arange(20) // 2
     once = result.with_clustered_errors(family, cluster)
     before = {first: np.arange(60 if first == "families" else 20) // 5}
@@ -130,7 +115,7 @@ def test_clustered_again_errors_are_as_if_clustered_once(first: str) -> None:
     pd.testing.assert_frame_equal(*boards)
 
 
-def test_clusters_of_one_change_nothing_and_copies_count_once() -> None:
+def test_clusters_of_one_change_nothing_and_copies_count_once():
     result, (responses, _) = fitted("small"), drawn(40, 60)
     single = result.with_clustered_errors(families=range(60), clusters=range(20))
     for name in ("standard_errors", "ability_se", "board_se"):
@@ -146,7 +131,7 @@ def test_clusters_of_one_change_nothing_and_copies_count_once() -> None:
         assert ratio.max() < 2.3
 
 
-def test_passages_widen_errors_of_abilities_until_they_are_right() -> None:
+def test_passages_widen_errors_of_abilities_until_they_are_right():
     g = np.random.default_rng(1)
     passage, ability = np.arange(100) // 5, g.normal(size=200)
     own = g.normal(size=(200, 20))[:, passage]
@@ -160,7 +145,7 @@ def test_passages_widen_errors_of_abilities_until_they_are_right() -> None:
     assert (found.ability_se / result.ability_se).mean() == pytest.approx(1.22, abs=0.05)
 
 
-def test_fixed_items_are_known_and_synthetic_respondents_have_errors() -> None:
+def test_fixed_items_are_known_and_synthetic_respondents_have_errors():
     responses, _ = drawn(100, 12)
     first = fit(responses)
     again = fit(responses, fixed=first.items)

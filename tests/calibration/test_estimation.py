@@ -3,10 +3,6 @@
 That the maximum is where others have it is for test_references.py.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,13 +28,6 @@ from irtkit.data.patterns import patterns_of
 from irtkit.fitting import refitted
 from tests.crowds import crowd, fitted
 
-if TYPE_CHECKING:
-    from irtkit import FitResult
-    from irtkit.calibration.priors import Prior
-    from irtkit.calibration.search import Problem
-    from irtkit.data.patterns import Patterns
-    from irtkit.irf import ModelName
-
 pytestmark = pytest.mark.filterwarnings("ignore:Not unidimensional")  # of copies
 KINDS = ("complete", "missing", "counts", "synthetic")
 N = 80
@@ -51,9 +40,7 @@ PARTS = ("discrimination", "intercept", "guessing")
 HALF = np.repeat([0.25, 0.0], 12)
 
 
-def crowd_of(
-    kind: str, *, n_distinct: int = 60, n_items: int = 80, copied: bool = True
-) -> tuple[ResponseMatrix, np.ndarray, np.ndarray]:
+def crowd_of(kind, *, n_distinct=60, n_items=80, copied=True):
     """Responses with copies of rows and of columns, and of which distinct ones they are."""
     generator = np.random.default_rng(7)
     slope = generator.lognormal(0, 0.2, n_distinct)
@@ -75,13 +62,11 @@ def crowd_of(
     return whole, rows, columns
 
 
-def merging_nothing(whole: Patterns, _of_items: Any = None) -> tuple[Any, ...]:
+def merging_nothing(whole, _of_items=None):
     return (whole, np.arange(whole.n), np.arange(whole.cells.shape[1]))
 
 
-def both_ways(
-    responses: ResponseMatrix, monkeypatch: pytest.MonkeyPatch, *args: Any, **kwargs: Any
-) -> tuple[FitResult, FitResult]:
+def both_ways(responses, monkeypatch, *args, **kwargs):
     """The fit, and that of a matrix in which nothing is merged."""
     responses = responses.with_trial_correlation(0.0)  # estimating it takes several searches
     found = fit(responses, *args, method=EM(tol=1e-12), **kwargs)
@@ -90,7 +75,7 @@ def both_ways(
         return found, fit(responses, *args, method=EM(tol=1e-12), **kwargs)
 
 
-def assert_alike(found: FitResult, expected: FitResult) -> None:
+def assert_alike(found, expected):
     assert found.converged
     assert expected.converged
     # a log-likelihood alone is not flat where a penalised search ends: 2e-9, of the 3PL 3e-6
@@ -110,18 +95,15 @@ def assert_alike(found: FitResult, expected: FitResult) -> None:
     assert found.n_parameters == expected.n_parameters
 
 
-@pytest.mark.parametrize(
-    ("kind", "model", "prior", "n_items"),
-    [
-        ("complete", "1PL", None, 80),
-        ("missing", "3PL", TEXTBOOK, 160),
-        ("counts", "1PL", "weak", 160),
-        ("synthetic", "2PL", "weak", 80),
-    ],
-)
+@pytest.mark.parametrize(("kind", "model", "prior", "n_items"), [
+    ("complete", "1PL", None, 80),
+    ("missing", "3PL", TEXTBOOK, 160),
+    ("counts", "1PL", "weak", 160),
+    ("synthetic", "2PL", "weak", 80),
+])  # fmt: skip
 def test_copies_counted_give_the_fit_of_copies_spelled_out(
-    kind: str, model: ModelName, prior: Any, n_items: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    kind, model, prior, n_items, monkeypatch
+):
     # with 160 items no information is formed as a whole
     responses, _, _ = crowd_of(kind, n_distinct=n_items * 5 // 8, n_items=n_items)
     patterns = merge(patterns_of(responses, synthetic_is_real=False))[0]
@@ -134,8 +116,8 @@ def test_copies_counted_give_the_fit_of_copies_spelled_out(
     ("kind", "model", "n_items"), [("missing", "2PL", 160), ("counts", "3PL", 80)]
 )
 def test_those_who_answered_alike_and_items_answered_alike_get_the_same_numbers_to_the_last_bit(
-    kind: str, model: ModelName, n_items: int
-) -> None:
+    kind, model, n_items
+):
     responses, rows, columns = crowd_of(kind, n_distinct=n_items * 5 // 8, n_items=n_items)
     result = fit(responses, model)
     names = [*PARTS, "difficulty"]
@@ -152,9 +134,7 @@ def test_those_who_answered_alike_and_items_answered_alike_get_the_same_numbers_
     assert np.array_equal(abilities, abilities[first_row][place])
 
 
-def test_an_empirical_prior_is_learned_from_copies_as_from_items_spelled_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_empirical_prior_is_learned_from_copies_as_from_items_spelled_out(monkeypatch):
     responses, _, _ = crowd_of("complete", n_distinct=100, n_items=160)
     found, expected = both_ways(responses, monkeypatch, prior="empirical", standard_errors=False)
     for name in ("discrimination", "intercept"):
@@ -165,7 +145,7 @@ def test_an_empirical_prior_is_learned_from_copies_as_from_items_spelled_out(
     assert told == pytest.approx(wanted, rel=1e-2)
 
 
-def answers(n: int = 3000, *, by_ability: bool = False, hardest: float = 1.5) -> ResponseMatrix:
+def answers(n=3000, *, by_ability=False, hardest=1.5):
     """Responses that nearly all differ, so that no rows are merged."""
     generator = np.random.default_rng(6)
     slope = generator.lognormal(0, 0.3, N_ANSWERED)
@@ -175,14 +155,12 @@ def answers(n: int = 3000, *, by_ability: bool = False, hardest: float = 1.5) ->
     return simulate_responses(items, np.sort(abilities) if by_ability else abilities, seed=3)
 
 
-def problem(
-    responses: ResponseMatrix, model: ModelName = "2PL", prior: Prior | None = None
-) -> Problem:
+def problem(responses, model="2PL", prior=None):
     return problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
 
 
 @pytest.mark.parametrize("prior", [None, WeakPrior()])
-def test_a_sample_to_start_from_changes_no_maximum(prior: Prior | None) -> None:
+def test_a_sample_to_start_from_changes_no_maximum(prior):
     of_all, control = problem(answers(8000, by_ability=True), "2PL", prior), Control(tol=1e-12)
     sampled = start(of_all, control)
     assert control.n_evaluations > 0
@@ -197,7 +175,7 @@ def test_a_sample_to_start_from_changes_no_maximum(prior: Prior | None) -> None:
 
 
 @pytest.mark.parametrize("shape", [(100, 1000), (1000, 60)])
-def test_slopes_start_near_those_of_the_fit(shape: tuple[int, int]) -> None:
+def test_slopes_start_near_those_of_the_fit(shape):
     _, responses = guessed(0.0, *shape)
     patterns = patterns_of(responses, synthetic_is_real=False)
     problem = problem_of(patterns, "2PL", WeakPrior())
@@ -207,7 +185,7 @@ def test_slopes_start_near_those_of_the_fit(shape: tuple[int, int]) -> None:
     assert np.corrcoef(begun, found)[0, 1] > 0.9
 
 
-def test_a_hundred_million_trials_say_the_same_as_a_hundred_thousand() -> None:
+def test_a_hundred_million_trials_say_the_same_as_a_hundred_thousand():
     logits = np.add.outer(np.linspace(-2, 2, 30), np.linspace(-1, 1, 6))
     successes = 1_000 * np.rint(1e5 / (1 + np.exp(-logits))).astype(np.int64)
     trials = np.full((30, 6), 10**8)
@@ -223,7 +201,7 @@ def test_a_hundred_million_trials_say_the_same_as_a_hundred_thousand() -> None:
     assert many.counts.item_responses.tolist() == [30 * 10**8] * 6
 
 
-def guessed(guessing: Any, n: int = 500, n_items: int = 24, seed: int = 0) -> Any:
+def guessed(guessing, n=500, n_items=24, seed=0):
     """Items, and responses to them."""
     generator = np.random.default_rng(seed)
     slope, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
@@ -233,14 +211,13 @@ def guessed(guessing: Any, n: int = 500, n_items: int = 24, seed: int = 0) -> An
 
 
 @pytest.fixture(scope="module")
-def mixed() -> ResponseMatrix:
+def mixed():
     """Twelve items with four choices, and twelve open-ended ones."""
-    responses: ResponseMatrix = guessed(HALF)[1]
-    return responses
+    return guessed(HALF)[1]
 
 
 @pytest.mark.parametrize(("guessing", "tolerance"), [(0.0, 0.04), (0.1, 0.04), (0.25, 0.06)])
-def test_intervals_hold_with_a_learned_chance_level(guessing: float, tolerance: float) -> None:
+def test_intervals_hold_with_a_learned_chance_level(guessing, tolerance):
     items, responses = guessed(guessing, n=1000, n_items=30)
     result = fit(responses, "3PL")
     assert result.settings.prior["chance"] == pytest.approx(guessing, abs=tolerance)
@@ -250,7 +227,7 @@ def test_intervals_hold_with_a_learned_chance_level(guessing: float, tolerance: 
 
 
 @pytest.mark.parametrize("guessing", [0.05, 0.25])
-def test_the_chance_level_is_where_a_fine_scan_of_whole_fits_has_it(guessing: float) -> None:
+def test_the_chance_level_is_where_a_fine_scan_of_whole_fits_has_it(guessing):
     patterns = patterns_of(guessed(guessing)[1], synthetic_is_real=False)
     level, _ = estimation.likeliest_guessing(patterns, WeakPrior())
     problem = problem_of(patterns, "3PL", WeakPrior())
@@ -271,9 +248,7 @@ def test_the_chance_level_is_where_a_fine_scan_of_whole_fits_has_it(guessing: fl
 
 
 @pytest.mark.parametrize("method", ["em", "vi"])
-def test_options_in_the_item_table_are_chance_levels_and_others_are_learned(
-    mixed: ResponseMatrix, method: Any
-) -> None:
+def test_options_in_the_item_table_are_chance_levels_and_others_are_learned(mixed, method):
     options = pd.DataFrame({"n_options": [4] * 12 + [None] * 12}, index=mixed.items)
     told = fit(mixed.with_tables(options), "3PL", method=method)
     chance = told.settings.prior["chance"]
@@ -286,9 +261,7 @@ def test_options_in_the_item_table_are_chance_levels_and_others_are_learned(
 
 
 @pytest.mark.filterwarnings("ignore:Systems at chance")
-def test_items_without_responses_and_refits_keep_the_chance_of_each_item(
-    mixed: ResponseMatrix, tmp_path: Any
-) -> None:
+def test_items_without_responses_and_refits_keep_the_chance_of_each_item(mixed, tmp_path):
     values = mixed.values.copy()
     values[:, 3] = -1
     options = pd.DataFrame({"n_options": [4] * 12 + [50] * 12}, index=mixed.items)
@@ -301,30 +274,22 @@ def test_items_without_responses_and_refits_keep_the_chance_of_each_item(
     assert again.settings.prior["chance"] == (0.25,) * 6 + (0.02,) * 6
 
 
-@pytest.mark.parametrize(
-    ("chance", "message"),
-    [
-        (1.0, "chance of the prior must be at least 0 and below 1"),
-        ("four", "chance of the prior must be a number"),
-        ({"item-1": -0.1}, "chance of the prior must be at least 0"),
-        ({"itm-1": 0.1}, "chance of the prior must have labels of items, and 'itm-1' is not one"),
-    ],
-)
-def test_what_is_no_chance_level_is_refused(
-    chance: Any, message: str, mixed: ResponseMatrix
-) -> None:
+@pytest.mark.parametrize(("chance", "message"), [
+    (1.0, "chance of the prior must be at least 0 and below 1"),
+    ("four", "chance of the prior must be a number"),
+    ({"item-1": -0.1}, "chance of the prior must be at least 0"),
+    ({"itm-1": 0.1}, "chance of the prior must have labels of items, and 'itm-1' is not one"),
+])  # fmt: skip
+def test_what_is_no_chance_level_is_refused(chance, message, mixed):
     with pytest.raises((ValueError, TypeError), match=message):
         fit(mixed, "3PL", prior=WeakPrior(chance=chance))
 
 
-@pytest.mark.parametrize(
-    ("model", "how"),
-    [
-        ("2PL", {"quadrature": (31, 5.0)}),
-        ("3PL", {"prior": ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(4.0, 12.0))}),
-    ],
-)
-def test_the_same_responses_are_fitted_as_they_were(model: Any, how: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("model", "how"), [
+    ("2PL", {"quadrature": (31, 5.0)}),
+    ("3PL", {"prior": ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(4.0, 12.0))}),
+])  # fmt: skip
+def test_the_same_responses_are_fitted_as_they_were(model, how):
     responses, result = crowd("ordinary").responses, fitted("ordinary", model, **how)
     again = refitted(result, responses, tol=1e-7)
     assert again.settings.prior == result.settings.prior

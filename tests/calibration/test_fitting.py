@@ -1,10 +1,7 @@
 """Fits of simulated responses with known parameters, of real ones, and of awkward matrices."""
 
-from __future__ import annotations
-
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -29,16 +26,10 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.irf import MODELS
 from tests.crowds import crowd, fitted, sample
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from irtkit.irf import ModelName
-
 MIRT_GRID = (61, 6.0)
 
 
-def test_known_parameters_come_back() -> None:
+def test_known_parameters_come_back():
     correlations, ranks = [], []
     for seed in range(2):  # 20 in benchmarks/coverage.py
         responses, items, _ = sample(2000, 40, spread=0.5, seed=seed)
@@ -50,7 +41,7 @@ def test_known_parameters_come_back() -> None:
     assert np.mean(ranks) >= 0.99
 
 
-def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
+def test_negative_slopes_are_found_and_the_scale_is_never_turned_over():
     # of 50 data sets in benchmarks/coverage.py
     responses, items, abilities = sample(200, 1000, negative=0.07, seed=0)
     result = fit(responses, "2PL")
@@ -64,7 +55,7 @@ def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
     ("n_respondents", "n_items", "tolerance"),
     [(200, 1000, 0.1), (100, 2000, 0.1), (12, 2000, 0.25)],
 )
-def test_the_weak_prior_keeps_the_scale(n_respondents: int, n_items: int, tolerance: float) -> None:
+def test_the_weak_prior_keeps_the_scale(n_respondents, n_items, tolerance):
     slopes, spreads = [], []
     for seed in range(3):  # 10 in benchmarks/coverage.py
         responses, items, _ = sample(n_respondents, n_items, negative=0.05, seed=seed)
@@ -77,7 +68,7 @@ def test_the_weak_prior_keeps_the_scale(n_respondents: int, n_items: int, tolera
 
 
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
-def test_synthetic_respondents_leave_the_scale_to_the_real_ones(model: ModelName) -> None:
+def test_synthetic_respondents_leave_the_scale_to_the_real_ones(model):
     responses, without = crowd("long").responses, fitted("long", model)
     kinds = ("always-right", "always-wrong", "coin")
     result = fit(add_synthetic(responses, kinds, draws=2), model)
@@ -99,7 +90,7 @@ def test_synthetic_respondents_leave_the_scale_to_the_real_ones(model: ModelName
 @pytest.mark.filterwarnings("ignore:Not converged")
 @pytest.mark.filterwarnings("ignore:No finite estimate")
 @pytest.mark.filterwarnings("ignore:No ability differences")
-def test_always_right_is_ablest_even_beside_step_items_and_equal_totals(prior: Any) -> None:
+def test_always_right_is_ablest_even_beside_step_items_and_equal_totals(prior):
     steps = np.arange(200)[:, None] >= np.linspace(1, 198, 20).astype(int)
     for values in (steps.astype(int), np.eye(3, dtype=int)):
         together = add_synthetic(ResponseMatrix(values), ("always-right", "always-wrong"))
@@ -111,9 +102,7 @@ def test_always_right_is_ablest_even_beside_step_items_and_equal_totals(prior: A
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_rasch_and_one_parameter_models_agree_and_every_model_orders_easy_before_hard(
-    model: ModelName,
-) -> None:
+def test_rasch_and_one_parameter_models_agree_and_every_model_orders_easy_before_hard(model):
     result, items = fitted("wide-spread", model), crowd("wide-spread").items
     assert spearmanr(result.items["difficulty"], items.difficulty).statistic > 0.9
     if model == "Rasch":
@@ -124,7 +113,7 @@ def test_rasch_and_one_parameter_models_agree_and_every_model_orders_easy_before
         assert result.latent_sd == pytest.approx(common.items["discrimination"].iloc[0], abs=1e-6)
 
 
-def rasch_data(sd: float, n_items: int, n: int) -> ResponseMatrix:
+def rasch_data(sd, n_items, n):
     generator = np.random.default_rng([n_items, n, int(10 * sd)])
     items = ItemParameters.from_difficulty(np.ones(n_items), generator.normal(0, 1.5, n_items))
     return simulate_responses(items, sd * generator.normal(size=n), seed=generator)
@@ -136,9 +125,7 @@ def rasch_data(sd: float, n_items: int, n: int) -> ResponseMatrix:
     [(0.3, 5, 50, None), (3.0, 5, 2000, "weak"), (3.0, 100, 2000, None)],
 )
 @pytest.mark.filterwarnings("ignore:No ability differences")
-def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
-    sd: float, n_items: int, n: int, prior: Any
-) -> None:
+def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(sd, n_items, n, prior):
     responses = rasch_data(sd, n_items, n)
     wide, adaptive = (
         fit(responses, "Rasch", prior=prior, quadrature=grid) for grid in ((401, 30.0), "adaptive")
@@ -156,9 +143,7 @@ def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
     ("grid", "sd", "n_items"),
     [(MIRT_GRID, 1.0, 100), ((15, 6.0), 3.0, 5), (MIRT_GRID, 8.0, 20)],
 )
-def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
-    grid: tuple[int, float], sd: float, n_items: int
-) -> None:
+def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(grid, sd, n_items):
     result = fit(rasch_data(sd, n_items, 400), "Rasch", prior=None, quadrature=grid)
     people = result.respondents
     assert result.converged
@@ -166,18 +151,13 @@ def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
     assert result.latent_sd**2 == pytest.approx(square, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("shape", "model", "synthetic"),
-    [
-        ((1000, 5), "2PL", False),
-        ((12, 3000), "2PL", True),
-        ((500, 50), "3PL", True),
-    ],
-)
+@pytest.mark.parametrize(("shape", "model", "synthetic"), [
+    ((1000, 5), "2PL", False),
+    ((12, 3000), "2PL", True),
+    ((500, 50), "3PL", True),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:No ability differences")
-def test_quadrature_is_exact_to_a_thousandth_per_respondent(
-    shape: tuple[int, int], model: ModelName, synthetic: bool
-) -> None:
+def test_quadrature_is_exact_to_a_thousandth_per_respondent(shape, model, synthetic):
     responses, _, _ = sample(*shape, negative=0.07, seed=17)
     if synthetic:
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
@@ -199,18 +179,13 @@ def test_quadrature_is_exact_to_a_thousandth_per_respondent(
     assert result.quadrature.estimated_error < 1e-3 * shape[0]
 
 
-@pytest.mark.parametrize(
-    ("sparse", "settings"),
-    [
-        (True, {}),
-        (False, {"model": "3PL"}),
-        (True, {"prior": "empirical"}),
-        (False, {"model": "Rasch", "quadrature": (61, 6.0), "prior": None}),
-    ],
-)
-def test_rows_and_columns_without_a_response_are_kept_and_change_nothing(
-    settings: dict[str, Any], sparse: bool
-) -> None:
+@pytest.mark.parametrize(("sparse", "settings"), [
+    (True, {}),
+    (False, {"model": "3PL"}),
+    (True, {"prior": "empirical"}),
+    (False, {"model": "Rasch", "quadrature": (61, 6.0), "prior": None}),
+])  # fmt: skip
+def test_rows_and_columns_without_a_response_are_kept_and_change_nothing(settings, sparse):
     frame = sample(80, 12, seed=10)[0].to_frame().astype(float)
     frame.iloc[3:20, 4] = np.nan
     wider = frame.reindex(["x", *frame.index[:40], "y", *frame.index[40:]])
@@ -234,7 +209,7 @@ def test_rows_and_columns_without_a_response_are_kept_and_change_nothing(
     pd.testing.assert_frame_equal(board, alone.leaderboard().loc[board.index], rtol=1e-9)
 
 
-def test_of_an_item_without_responses_a_parameter_is_at_the_mode_of_its_density_or_nan() -> None:
+def test_of_an_item_without_responses_a_parameter_is_at_the_mode_of_its_density_or_nan():
     values = sample(80, 6, seed=11)[0].values.copy()
     values[:, 2] = -1
     densities = {
@@ -255,15 +230,13 @@ def test_of_an_item_without_responses_a_parameter_is_at_the_mode_of_its_density_
                 assert item[name] == pytest.approx(mode, abs=2e-3)
 
 
-def few_items(n: int) -> ResponseMatrix:
+def few_items(n):
     items = ItemParameters.from_difficulty(np.full(n, 1.5), np.linspace(-0.5, 0.5, n))
     return simulate_responses(items, np.random.default_rng(3).normal(size=2000), seed=1)
 
 
 @pytest.mark.parametrize(("n", "model"), [(1, "1PL"), (2, "2PL"), (3, "3PL")])
-def test_items_too_few_to_tell_their_parameters_apart_are_warned_of(
-    n: int, model: ModelName
-) -> None:
+def test_items_too_few_to_tell_their_parameters_apart_are_warned_of(n, model):
     with pytest.warns(UserWarning, match="Infinitely many estimates"):
         fit(few_items(n), model, prior=None)
     fit(few_items(n), model)  # which the prior tells
@@ -272,7 +245,7 @@ def test_items_too_few_to_tell_their_parameters_apart_are_warned_of(
 
 @pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])
 @pytest.mark.filterwarnings("ignore:Not converged")
-def test_perfectly_separable_items_are_called_unbounded(quadrature: Any) -> None:
+def test_perfectly_separable_items_are_called_unbounded(quadrature):
     steps = np.arange(30)[:, None] >= np.arange(3, 30, 4)
     with pytest.warns(UserWarning, match="No finite estimate"):
         result = fit(ResponseMatrix(steps.astype(int)), "2PL", prior=None, quadrature=quadrature)
@@ -280,7 +253,7 @@ def test_perfectly_separable_items_are_called_unbounded(quadrature: Any) -> None
     assert np.isfinite(result.items["discrimination"]).all()
 
 
-def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning() -> None:
+def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning():
     responses, _, _ = sample(200, 1, seed=1)
     eight = ResponseMatrix(np.repeat(responses.values, 8, axis=1))
     with pytest.warns(UserWarning, match="of 8 of 8 items has its maximum at infinity") as caught:
@@ -294,9 +267,7 @@ def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning() -> None:
     [((1, 1), "2PL"), ((5, 1), "Rasch"), ((3, 400), "2PL"), ((400, 3), "3PL")],
 )
 @pytest.mark.filterwarnings("ignore:No ability differences", "ignore:.*as if they guessed")
-def test_every_shape_and_constant_matrices_give_finite_estimates(
-    shape: tuple[int, int], model: ModelName
-) -> None:
+def test_every_shape_and_constant_matrices_give_finite_estimates(shape, model):
     generator = np.random.default_rng(12)
     for values in (generator.integers(0, 2, shape), np.ones(shape, int), np.zeros(shape, int)):
         result = fit(ResponseMatrix(values), model)
@@ -314,9 +285,7 @@ def test_every_shape_and_constant_matrices_give_finite_estimates(
     "ignore:.*as if they guessed",
 )
 @pytest.mark.parametrize(("model", "synthetic"), [("2PL", False), ("2PL", True), ("1PL", True)])
-def test_real_matrices_give_finite_estimates(
-    shared_data: Path, model: ModelName, synthetic: bool
-) -> None:
+def test_real_matrices_give_finite_estimates(shared_data, model, synthetic):
     described = sorted(shared_data.glob("*.meta.json"))
     assert described
     for path in described:
@@ -333,55 +302,45 @@ def test_real_matrices_give_finite_estimates(
             assert result.respondents["ability"].idxmin() == "always-wrong", path.name
 
 
-def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None:
+def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error():
     responses, _, _ = sample(30, 2000, seed=15)
     assert fit(responses, "2PL", quadrature=(21, 6.0)).quadrature.estimated_error > 1
     assert fit(responses, "2PL").quadrature.estimated_error < 30 * 0.001
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (
-            {"model": "4PL"},
-            ValueError,
-            "model must be one of Rasch, 1PL, 2PL, 3PL, GPCM, GRM, got '4PL'",
-        ),
-        ({"method": "mcmc"}, ValueError, "method must be 'em', 'vi', an irtkit.EM or"),
-        ({"quadrature": (2, 6.0)}, ValueError, "quadrature"),
-        ({"quadrature": "fine"}, ValueError, "quadrature"),
-        ({"tolerance": 1e-9}, TypeError, "unexpected keyword argument 'tolerance'$"),
-        ({"tol": 1e-9}, TypeError, r"argument 'tol'. Write method=irtkit.EM\(tol=…\)"),
-        ({"batch": 9}, TypeError, r"Write method=irtkit.Variational\(batch=…\)"),
-        ({"metrics": "seconds"}, TypeError, r"Write result.with_quality_standard\(metrics"),
-        ({"seed": -1}, ValueError, "seed"),
-        ({"responses": 0}, TypeError, "ResponseMatrix"),
-    ],
-)
-def test_wrong_arguments_are_refused_by_name(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+@pytest.mark.parametrize(("arguments", "error", "message"), [
+    (
+        {"model": "4PL"},
+        ValueError,
+        "model must be one of Rasch, 1PL, 2PL, 3PL, GPCM, GRM, got '4PL'",
+    ),
+    ({"method": "mcmc"}, ValueError, "method must be 'em', 'vi', an irtkit.EM or"),
+    ({"quadrature": (2, 6.0)}, ValueError, "quadrature"),
+    ({"quadrature": "fine"}, ValueError, "quadrature"),
+    ({"tolerance": 1e-9}, TypeError, "unexpected keyword argument 'tolerance'$"),
+    ({"tol": 1e-9}, TypeError, r"argument 'tol'. Write method=irtkit.EM\(tol=…\)"),
+    ({"batch": 9}, TypeError, r"Write method=irtkit.Variational\(batch=…\)"),
+    ({"metrics": "seconds"}, TypeError, r"Write result.with_quality_standard\(metrics"),
+    ({"seed": -1}, ValueError, "seed"),
+    ({"responses": 0}, TypeError, "ResponseMatrix"),
+])  # fmt: skip
+def test_wrong_arguments_are_refused_by_name(arguments, error, message):
     with pytest.raises(error, match=message):
         fit(**{"responses": ResponseMatrix([[1, 0], [0, 1]]), **arguments})
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: EM(tol=0.0), ValueError, "tol must be above 0"),
-        (lambda: Variational(max_iterations=0), ValueError, "max_iterations must be a whole"),
-        (lambda: EM(mesh="cpu"), TypeError, r"mesh must be a jax\.sharding\.Mesh or None, got str"),
-        (lambda: Variational(batch=0), ValueError, "batch must be a whole number"),
-    ],
-)
-def test_wrong_settings_of_a_method_are_refused_where_they_are_given(
-    make: Any, error: type[Exception], message: str
-) -> None:
+@pytest.mark.parametrize(("make", "error", "message"), [
+    (lambda: EM(tol=0.0), ValueError, "tol must be above 0"),
+    (lambda: Variational(max_iterations=0), ValueError, "max_iterations must be a whole"),
+    (lambda: EM(mesh="cpu"), TypeError, r"mesh must be a jax\.sharding\.Mesh or None, got str"),
+    (lambda: Variational(batch=0), ValueError, "batch must be a whole number"),
+])  # fmt: skip
+def test_wrong_settings_of_a_method_are_refused_where_they_are_given(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
 
-def test_progress_is_silent_unless_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_silent_unless_asked_for(capsys):
     responses = crowd("small").responses
     assert fit(responses, "1PL").converged
     assert capsys.readouterr() == ("", "")
@@ -390,7 +349,7 @@ def test_progress_is_silent_unless_asked_for(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.filterwarnings("ignore:No ability differences")
-def test_the_log_likelihood_of_repeated_trials_is_that_of_every_trial() -> None:
+def test_the_log_likelihood_of_repeated_trials_is_that_of_every_trial():
     generator = np.random.default_rng(6)
     trials = generator.integers(0, 4, (200, 6))
     successes = generator.binomial(trials, 0.3 + 0.1 * generator.random((200, 1)) * np.arange(6))
@@ -403,7 +362,7 @@ def test_the_log_likelihood_of_repeated_trials_is_that_of_every_trial() -> None:
     assert result.log_likelihood == pytest.approx(expected, abs=1e-8)
 
 
-def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0() -> None:
+def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0():
     generator = np.random.default_rng(0)
     items = ItemParameters.from_difficulty(
         generator.lognormal(0, 0.3, 20), generator.normal(size=20)
@@ -420,7 +379,7 @@ def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0() -> 
 
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL"])
 @pytest.mark.filterwarnings("ignore:No finite estimate")
-def test_without_a_prior_items_without_variance_cost_the_others_nothing(model: ModelName) -> None:
+def test_without_a_prior_items_without_variance_cost_the_others_nothing(model):
     responses, _, _ = sample(300, 30, seed=12)
     sure = np.tile(np.array([1, 0] * 5, dtype=np.int8), (300, 1))
     both = ResponseMatrix(np.hstack([responses.values, sure]))
@@ -433,12 +392,12 @@ def test_without_a_prior_items_without_variance_cost_the_others_nothing(model: M
     assert found == pytest.approx(expected, abs=1e-3)
 
 
-def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards() -> None:
+def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards():
     libraries = ThreadpoolController().select(user_api="blas")
-    seen: set[int] = set()
+    seen = set()
 
     class Watching(WeakPrior):
-        def at(self, *arguments: Any, **options: Any) -> Any:
+        def at(self, *arguments, **options):
             seen.update(library["num_threads"] for library in libraries.info())
             return super().at(*arguments, **options)
 
@@ -454,9 +413,7 @@ def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards
 
 
 @pytest.mark.parametrize("prior", [None, "weak"])
-def test_abilities_have_unit_spread_with_their_errors_and_less_without(
-    classical_test: Callable[[str], Any], prior: Any
-) -> None:
+def test_abilities_have_unit_spread_with_their_errors_and_less_without(classical_test, prior):
     people = fit(classical_test("lsat6").responses, prior=prior).respondents
     ability, error = people["ability"], people["posterior_sd"]
     assert ability.mean() == pytest.approx(0.0, abs=2e-4)
@@ -465,7 +422,7 @@ def test_abilities_have_unit_spread_with_their_errors_and_less_without(
 
 
 @pytest.mark.slow
-def test_errors_hold_the_luck_of_the_sample_and_those_of_a_board_leave_it_out() -> None:
+def test_errors_hold_the_luck_of_the_sample_and_those_of_a_board_leave_it_out():
     of_sample, of_population, of_items = [], [], []
     for seed in range(30):
         responses, items, ability = sample(30, 60, seed=seed)

@@ -1,9 +1,5 @@
 """Claims about items calibrated on an earlier scale, whose items stay."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +7,6 @@ from scipy.special import expit, softmax
 
 from irtkit import (
     EM,
-    FitResult,
     ItemParameters,
     ResponseMatrix,
     compare_difficulties,
@@ -22,21 +17,14 @@ from irtkit import (
 )
 from irtkit.calibration import standard_errors
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
-MODELS: tuple[ModelName, ...] = ("Rasch", "1PL", "2PL", "3PL")
+MODELS = ("Rasch", "1PL", "2PL", "3PL")
 N_ITEMS, N_OLD = 50, 40
 LABELS = [f"q{j}" for j in range(N_ITEMS)]
 
 
-def true_items(model: ModelName, generator: np.random.Generator) -> ItemParameters:
+def true_items(model, generator):
     slopes = np.full(N_ITEMS, 1.0 if model == "Rasch" else 1.3)
     if model in {"2PL", "3PL"}:
         slopes = generator.lognormal(0, 0.3, N_ITEMS)
@@ -44,14 +32,12 @@ def true_items(model: ModelName, generator: np.random.Generator) -> ItemParamete
     return ItemParameters.from_difficulty(slopes, generator.normal(0, 1, N_ITEMS), guessing)
 
 
-def answers(items: ItemParameters, ability: Any, some: slice, seed: int) -> ResponseMatrix:
+def answers(items, ability, some, seed):
     drawn = simulate_responses(items, ability, seed=seed)
     return ResponseMatrix(drawn.values[:, some], items=LABELS[some])
 
 
-def earlier_and_later(
-    model: ModelName, shift: Any, n: int = 800
-) -> tuple[FitResult, ResponseMatrix]:
+def earlier_and_later(model, shift, n=800):
     """30 anchors calibrated on 500 systems, and answers of others to them, and to 10 new items.
 
     ``shift`` says how much easier each has become.
@@ -64,7 +50,7 @@ def earlier_and_later(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_abler_respondents_and_new_items_land_on_the_earlier_scale(model: ModelName) -> None:
+def test_abler_respondents_and_new_items_land_on_the_earlier_scale(model):
     """Mean 1.2 and SD 0.7 of 1,500 others, told by 30 items that 2,000 respondents calibrated."""
     generator = np.random.default_rng(1)
     items = true_items(model, generator)
@@ -85,15 +71,13 @@ def test_abler_respondents_and_new_items_land_on_the_earlier_scale(model: ModelN
     assert result.ability.mean() == pytest.approx(ability.mean(), abs=0.12)
 
 
-def known_table(items: ItemParameters) -> pd.DataFrame:
+def known_table(items):
     columns = {"a": items.discrimination, "b": items.difficulty, "c": items.guessing}
     return pd.DataFrame(columns, LABELS[: items.n_items])
 
 
 @pytest.mark.parametrize(("model", "by_item"), [("Rasch", 1), ("1PL", 1), ("2PL", 2), ("3PL", 3)])
-def test_abilities_are_scores_and_parameters_those_of_free_items_and_the_population(
-    model: ModelName, by_item: int
-) -> None:
+def test_abilities_are_scores_and_parameters_those_of_free_items_and_the_population(model, by_item):
     generator = np.random.default_rng(4)
     items = true_items(model, generator)
     responses = answers(items, generator.normal(0.5, 1.2, 400), slice(None), 5)
@@ -107,9 +91,7 @@ def test_abilities_are_scores_and_parameters_those_of_free_items_and_the_populat
 
 
 @pytest.mark.parametrize(("whole", "missing"), [(True, 0.0), (True, 0.2), (False, 0.0)])
-def test_standard_errors_are_those_of_second_derivatives(
-    monkeypatch: pytest.MonkeyPatch, whole: bool, missing: float
-) -> None:
+def test_standard_errors_are_those_of_second_derivatives(monkeypatch, whole, missing):
     """If items are many, what couples them beyond common directions is left out."""
     monkeypatch.setattr(standard_errors, "formed_as_a_whole", lambda *_: whole)
     generator = np.random.default_rng(0)
@@ -120,7 +102,7 @@ def test_standard_errors_are_those_of_second_derivatives(
     theta, right = np.linspace(-6, 8, 701)[:, None], responses.values == 1
     found, answered = result.parameters, responses.values >= 0
 
-    def gradient(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradient(x):
         free, (log_sd, mean) = x[:12].reshape(2, 6), x[12:]
         a, d = np.hstack([[found.discrimination[:2], found.intercept[:2]], free])
         p, z = expit(theta * a + d), (theta[:, 0] - mean) / np.exp(log_sd)
@@ -143,7 +125,7 @@ def test_standard_errors_are_those_of_second_derivatives(
     np.testing.assert_allclose(errors / expected[:12], 1, atol=off)
 
 
-def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path: Path) -> None:
+def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path):
     earlier, later = earlier_and_later("2PL", 0.0, n=300)
     result = fit(later, fixed=earlier)
     result.save(tmp_path / "result.npz")
@@ -157,7 +139,7 @@ def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path: Pa
     np.testing.assert_allclose(compared.table["expected_error"], result.items["expected_error"])
 
 
-def test_missing_cells_and_sparse_ones_are_fitted_alike() -> None:
+def test_missing_cells_and_sparse_ones_are_fitted_alike():
     earlier, later = earlier_and_later("2PL", 0.0, n=300)
     some = np.random.default_rng(9).random(later.values.shape) < 0.6
     holed = ResponseMatrix(np.where(some, later.values, -1), items=later.items)
@@ -169,25 +151,20 @@ def test_missing_cells_and_sparse_ones_are_fitted_alike() -> None:
 ONE = pd.DataFrame({"a": [1.0], "b": [0.0]}, LABELS[:1])
 
 
-@pytest.mark.parametrize(
-    ("model", "items", "more", "message"),
-    [
-        ("2PL", ONE, {"method": "vi"}, "fixed= is not for a variational fit"),
-        ("2PL", ONE, {"prior": "empirical"}, "fixed= is not for the empirical prior"),
-        ("1PL", pd.DataFrame({"a": [1, 2], "d": 0}, LABELS[:2]), {}, "1PL has one discrimination"),
-        ("2PL", ONE.assign(c=0.2), {}, "Use model='3PL'"),
-        (
-            "2PL",
-            ONE.set_axis(["other"]),
-            {},
-            "lacks the items of the responses: its items are other",
-        ),
-        ("2PL", ONE[["a"]], {}, "fixed needs the columns discrimination"),
-    ],
-)
-def test_what_cannot_be_fixed_is_refused(
-    model: ModelName, items: Any, more: Any, message: str
-) -> None:
+@pytest.mark.parametrize(("model", "items", "more", "message"), [
+    ("2PL", ONE, {"method": "vi"}, "fixed= is not for a variational fit"),
+    ("2PL", ONE, {"prior": "empirical"}, "fixed= is not for the empirical prior"),
+    ("1PL", pd.DataFrame({"a": [1, 2], "d": 0}, LABELS[:2]), {}, "1PL has one discrimination"),
+    ("2PL", ONE.assign(c=0.2), {}, "Use model='3PL'"),
+    (
+        "2PL",
+        ONE.set_axis(["other"]),
+        {},
+        "lacks the items of the responses: its items are other",
+    ),
+    ("2PL", ONE[["a"]], {}, "fixed needs the columns discrimination"),
+])  # fmt: skip
+def test_what_cannot_be_fixed_is_refused(model, items, more, message):
     responses = ResponseMatrix([[1, 0, 1], [0, 1, 1]], items=LABELS[:3])
     with pytest.raises(ValueError, match=message):
         fit(responses, model, fixed=items, **more)
@@ -195,7 +172,7 @@ def test_what_cannot_be_fixed_is_refused(
         fit(responses, fixed="nope")
 
 
-def test_a_new_item_that_all_get_right_is_unbounded_beside_fixed_ones() -> None:
+def test_a_new_item_that_all_get_right_is_unbounded_beside_fixed_ones():
     items = ItemParameters.from_difficulty(np.ones(12), np.linspace(-2, 2, 12))
     values = simulate_responses(items, np.random.default_rng(0).normal(size=200), seed=1).values
     values = np.column_stack([values, np.ones(200, dtype=int)])
@@ -208,7 +185,7 @@ def test_a_new_item_that_all_get_right_is_unbounded_beside_fixed_ones() -> None:
 
 
 @pytest.mark.parametrize("model", ["Rasch", "2PL"])
-def test_drifted_anchors_are_named_and_a_fit_without_them_is_sound(model: ModelName) -> None:
+def test_drifted_anchors_are_named_and_a_fit_without_them_is_sound(model):
     drifted = np.isin(np.arange(40), [2, 7, 11, 16, 22, 29])
     shift = np.where(drifted, 1.3, 0.0)
     shift[7] = -1.3
@@ -226,7 +203,7 @@ def test_drifted_anchors_are_named_and_a_fit_without_them_is_sound(model: ModelN
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_sampling_errors_of_sound_anchors_are_no_drift(model: ModelName) -> None:
+def test_sampling_errors_of_sound_anchors_are_no_drift(model):
     """With 8,000 later systems nearly all of a difference is sampling error of 500 earlier."""
     earlier, later = earlier_and_later(model, 0.0, n=8_000)
     result = fit(later, model, fixed=earlier)
@@ -243,7 +220,7 @@ def test_sampling_errors_of_sound_anchors_are_no_drift(model: ModelName) -> None
     assert result.latent_mean_se > np.hypot(known.latent_mean_se, 500**-0.5)
 
 
-def test_copies_of_respondents_are_no_evidence_of_drift() -> None:
+def test_copies_of_respondents_are_no_evidence_of_drift():
     earlier, later = earlier_and_later("2PL", 0.0, n=100)
     copies = ResponseMatrix(np.repeat(later.values, 20, axis=0), items=later.items)
     result = fit(copies, fixed=earlier)
@@ -251,7 +228,7 @@ def test_copies_of_respondents_are_no_evidence_of_drift() -> None:
     assert np.sqrt(20) * result.items["drift_z"].abs().max() > 4  # each copy counted
 
 
-def test_with_two_anchors_none_is_called_drifted() -> None:
+def test_with_two_anchors_none_is_called_drifted():
     earlier, later = earlier_and_later("2PL", np.where(np.arange(40) == 0, 3.0, 0.0))
     table = earlier.items.iloc[:2]
     assert not fit(later, fixed=table).items["drifts"].any()

@@ -1,10 +1,7 @@
 """Claims about models of ordered levels: references, invariances, gradients and errors."""
 
-from __future__ import annotations
-
 import json
 import warnings
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,11 +23,6 @@ from irtkit.quadrature import fixed_nodes
 from irtkit.quadrature.levels import LevelEngine
 from irtkit.responses.cells import Cells
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from irtkit.irf import ModelName
-
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Not unidimensional|Item groups|Beyond the calibration)"
 )
@@ -38,7 +30,7 @@ GRID = (61, 6.0)
 MODELS = pytest.mark.parametrize("model", ["GPCM", "GRM"])
 
 
-def check_gradient(objective: Any, x: Any) -> None:
+def check_gradient(objective, x):
     """Compare the gradient with central differences."""
     gradient = objective.evaluate(x).gradient
     for k in range(len(x)):
@@ -48,9 +40,7 @@ def check_gradient(objective: Any, x: Any) -> None:
         assert gradient[k] == pytest.approx(rise / 2e-5, abs=1e-5)
 
 
-def drawn(
-    n: int, n_items: int, model: ModelName, *, n_levels: int = 4, seed: int = 0, negative: int = 1
-) -> tuple[Any, ItemParameters, Any]:
+def drawn(n, n_items, model, *, n_levels=4, seed=0, negative=1):
     g = np.random.default_rng(seed)
     slope = np.exp(g.normal(0, 0.25, n_items)) * (0.8 if model == "GPCM" else 1.4)
     thresholds = np.linspace(-1.5, 1.5, n_levels - 1) + g.normal(0, 0.5, (n_items, 1))
@@ -65,7 +55,7 @@ def drawn(
 
 
 @pytest.mark.parametrize(("model", "name"), [("GPCM", "gpcm"), ("GRM", "graded")])
-def test_science_has_the_digits_of_mirt(shared_data: Path, model: ModelName, name: str) -> None:
+def test_science_has_the_digits_of_mirt(shared_data, model, name):
     frame = pd.read_csv(shared_data / "science.csv.gz")
     expected = json.loads((shared_data / "science_mirt.json").read_text())[name]
     result = fit(frame.to_numpy(), model, prior=None, quadrature=GRID)
@@ -80,7 +70,7 @@ def test_science_has_the_digits_of_mirt(shared_data: Path, model: ModelName, nam
 
 
 @MODELS
-def test_two_levels_are_the_2pl(model: ModelName) -> None:
+def test_two_levels_are_the_2pl(model):
     levels = drawn(300, 12, model)[2] >= 2
     same, plain = fit(levels, model), fit(levels, "2PL")
     assert same.log_likelihood == plain.log_likelihood
@@ -93,7 +83,7 @@ def test_two_levels_are_the_2pl(model: ModelName) -> None:
 
 @MODELS
 @pytest.mark.parametrize("as_levels", [True, False])
-def test_the_search_for_levels_finds_the_2pl_of_two(model: ModelName, *, as_levels: bool) -> None:
+def test_the_search_for_levels_finds_the_2pl_of_two(model, *, as_levels):
     responses = ResponseMatrix((drawn(300, 12, model)[2] >= 2).astype(int))
     patterns = patterns_of(responses, synthetic_is_real=False)
     control = Control(GridSchedule(GRID), tol=1e-17)
@@ -110,7 +100,7 @@ def test_the_search_for_levels_finds_the_2pl_of_two(model: ModelName, *, as_leve
     assert errors == pytest.approx(plain.standard_errors[:, [0, 3]], rel=1e-4)
 
 
-def test_binomial_trials_are_levels_with_binomial_coefficients() -> None:
+def test_binomial_trials_are_levels_with_binomial_coefficients():
     g = np.random.default_rng(1)
     items = irtkit.ItemParameters.from_difficulty(g.normal(1, 0.3, 6), g.normal(size=6))
     successes = g.binomial(4, items.probability(g.normal(size=40)))
@@ -120,7 +110,7 @@ def test_binomial_trials_are_levels_with_binomial_coefficients() -> None:
     k = np.arange(1, 5)
     steps = np.log(comb(4, k)) + k * items.intercept[:, None]
     likelihood = MarginalLikelihood(engine, nodes)
-    levels: Any = engine.items(items.discrimination, steps)
+    levels = engine.items(items.discrimination, steps)
     p = items.probability(nodes.theta)
     joint = binom.logpmf(successes[:, None], 4, p).sum(axis=2) + nodes.normal_log_weights(1.0)
     expected = np.logaddexp.reduce(joint, axis=1).sum()
@@ -131,7 +121,7 @@ def test_binomial_trials_are_levels_with_binomial_coefficients() -> None:
 
 @MODELS
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_the_gradient_is_that_of_the_objective(model: ModelName, missing: float) -> None:
+def test_the_gradient_is_that_of_the_objective(model, missing):
     levels = drawn(60, 5, model)[2].astype(float)
     levels[levels[:, 2] == 1, 2] = 2  # a level that nobody reached
     levels[levels[:, 3] == 3, 3] = 2
@@ -145,7 +135,7 @@ def test_the_gradient_is_that_of_the_objective(model: ModelName, missing: float)
 
 
 @MODELS
-def test_curves_sum_to_one_and_have_their_derivatives(model: ModelName) -> None:
+def test_curves_sum_to_one_and_have_their_derivatives(model):
     items = drawn(5, 4, model, n_levels=5)[1]
     theta = np.array([-30.0, -1.0, 0.5, 30.0])
     assert items.category_probability(theta).sum(axis=2) == pytest.approx(np.ones((4, 4)))
@@ -158,7 +148,7 @@ def test_curves_sum_to_one_and_have_their_derivatives(model: ModelName) -> None:
 
 
 @MODELS
-def test_estimates_errors_and_intervals_are_those_of_the_truth(model: ModelName) -> None:
+def test_estimates_errors_and_intervals_are_those_of_the_truth(model):
     theta, items, levels = drawn(1500, 20, model, seed=3)
     result = fit(levels, model)
     table = result.items
@@ -180,9 +170,7 @@ def test_estimates_errors_and_intervals_are_those_of_the_truth(model: ModelName)
 
 
 @MODELS
-def test_errors_of_many_items_are_nearly_those_of_all_parameters(
-    model: ModelName, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_of_many_items_are_nearly_those_of_all_parameters(model, monkeypatch):
     levels = drawn(300, 30, model)[2]
     exact = fit(levels, model)
     monkeypatch.setattr(standard_errors, "_MOST_DENSE", 0)
@@ -193,7 +181,7 @@ def test_errors_of_many_items_are_nearly_those_of_all_parameters(
 
 
 @MODELS
-def test_reversed_levels_have_negative_slopes(model: ModelName) -> None:
+def test_reversed_levels_have_negative_slopes(model):
     levels = drawn(300, 6, model, negative=0)[2]
     turned = levels.copy()
     turned[:, 0] = 3 - turned[:, 0]
@@ -204,7 +192,7 @@ def test_reversed_levels_have_negative_slopes(model: ModelName) -> None:
 
 
 @MODELS
-def test_a_level_that_nobody_reached_is_left_out(model: ModelName) -> None:
+def test_a_level_that_nobody_reached_is_left_out(model):
     levels = drawn(200, 6, model)[2]
     levels[levels[:, 1] == 2, 1] = 3
     result = fit(levels, model)
@@ -221,7 +209,7 @@ def test_a_level_that_nobody_reached_is_left_out(model: ModelName) -> None:
 
 
 @MODELS
-def test_an_item_with_one_level_says_nothing(model: ModelName) -> None:
+def test_an_item_with_one_level_says_nothing(model):
     levels = drawn(200, 6, model)[2]
     constant = np.column_stack([levels, np.full(200, 2)])
     alone, beside = fit(levels, model, prior=None), fit(constant, model, prior=None)
@@ -231,7 +219,7 @@ def test_an_item_with_one_level_says_nothing(model: ModelName) -> None:
 
 
 @MODELS
-def test_scores_are_the_abilities_of_the_fit(model: ModelName) -> None:
+def test_scores_are_the_abilities_of_the_fit(model):
     levels = drawn(120, 15, model)[2].astype(float)
     levels[np.random.default_rng(5).random(levels.shape) < 0.1] = np.nan
     result = fit(levels, model, score_range=(0, 3))
@@ -249,7 +237,7 @@ def test_scores_are_the_abilities_of_the_fit(model: ModelName) -> None:
 
 
 @MODELS
-def test_what_follows_from_a_fit(model: ModelName, tmp_path: Path) -> None:
+def test_what_follows_from_a_fit(model, tmp_path):
     result = fit(drawn(100, 20, model, negative=2)[2], model)
     board = result.leaderboard()
     assert board["accuracy"].corr(board["ability"]) > 0.8
@@ -280,7 +268,7 @@ def test_what_follows_from_a_fit(model: ModelName, tmp_path: Path) -> None:
     [{"method": "vi"}, {"prior": "empirical"}, {"prior": irtkit.ItemPrior()}],
     ids=str,
 )
-def test_settings_that_levels_do_not_have(settings: dict[str, Any]) -> None:
+def test_settings_that_levels_do_not_have(settings):
     with pytest.raises(ValueError, match="not for ordered levels"):
         fit([[0, 1], [2, 1]], "GPCM", **settings)
 
@@ -288,7 +276,7 @@ def test_settings_that_levels_do_not_have(settings: dict[str, Any]) -> None:
 KINDS = ("binary", "fraction", "counts", "levels")
 
 
-def mixed(n: int = 300, each: int = 5) -> tuple[Any, Any, ResponseMatrix]:
+def mixed(n=300, each=5):
     """Abilities, slopes and difficulties, and responses to items of four kinds."""
     g = np.random.default_rng(4)
     kinds, theta = np.repeat(KINDS, each), g.normal(size=n)
@@ -314,12 +302,12 @@ def mixed(n: int = 300, each: int = 5) -> tuple[Any, Any, ResponseMatrix]:
 
 
 @pytest.fixture(scope="module")
-def of_all_kinds() -> irtkit.FitResult:
+def of_all_kinds():
     with warnings.catch_warnings(action="ignore"):
         return fit(mixed()[2])
 
 
-def test_items_of_all_kinds_are_recovered_in_one_fit(of_all_kinds: irtkit.FitResult) -> None:
+def test_items_of_all_kinds_are_recovered_in_one_fit(of_all_kinds):
     theta, truth, responses = mixed()
     result, table = of_all_kinds, of_all_kinds.items
     assert (result.model, result.converged) == ("GPCM", True)
@@ -334,7 +322,7 @@ def test_items_of_all_kinds_are_recovered_in_one_fit(of_all_kinds: irtkit.FitRes
 
 
 @MODELS
-def test_items_of_two_levels_of_any_kind_are_the_2pl(model: ModelName) -> None:
+def test_items_of_two_levels_of_any_kind_are_the_2pl(model):
     whole = mixed(150)[2]
     marks = whole.part(np.arange(150), np.arange(15)).with_tables(whole.item_table.iloc[:15])
     patterns = patterns_of(marks, synthetic_is_real=False)
@@ -350,7 +338,7 @@ def test_items_of_two_levels_of_any_kind_are_the_2pl(model: ModelName) -> None:
 
 
 @MODELS
-def test_weights_of_levels_have_the_gradient_of_the_objective(model: ModelName) -> None:
+def test_weights_of_levels_have_the_gradient_of_the_objective(model):
     whole = mixed(40, 2)[2]
     patterns = patterns_of(whole, synthetic_is_real=False)
     levels = np.arange(8) >= 6
@@ -360,9 +348,7 @@ def test_weights_of_levels_have_the_gradient_of_the_objective(model: ModelName) 
     check_gradient(objective, start(problem, Control()).x + 0.1)
 
 
-def test_what_follows_from_a_fit_of_items_of_all_kinds(
-    of_all_kinds: irtkit.FitResult, tmp_path: Path
-) -> None:
+def test_what_follows_from_a_fit_of_items_of_all_kinds(of_all_kinds, tmp_path):
     result = of_all_kinds
     assert result.leaderboard(of="these")["ability"].is_monotonic_decreasing
     assert irtkit.compare_systems(result, "m1", "m2").n_items == 20
@@ -378,14 +364,14 @@ def test_what_follows_from_a_fit_of_items_of_all_kinds(
             function(result)
 
 
-def test_refits_keep_the_kinds_of_items(of_all_kinds: irtkit.FitResult) -> None:
+def test_refits_keep_the_kinds_of_items(of_all_kinds):
     whole = of_all_kinds.responses
     assert whole is not None
     again = refitted(of_all_kinds, whole.part(np.arange(200)), tol=1e-6)
     assert again.parameters.top.tolist() == [1.0] * 15 + [3.0] * 5
 
 
-def test_whole_numbers_from_0_are_levels_by_default() -> None:
+def test_whole_numbers_from_0_are_levels_by_default():
     levels = drawn(200, 6, "GPCM")[2].astype(float)
     mixture = np.column_stack([levels, levels[:, :2] > 1, levels[:, 0] / 3])
     result = fit(mixture)

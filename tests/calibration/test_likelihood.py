@@ -1,9 +1,5 @@
 """The likelihood of items, vectors that stand for them, and the objective: derivatives."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 
@@ -19,22 +15,12 @@ from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import MODELS, Items
 from irtkit.quadrature import engine_of, fixed_nodes
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from irtkit.calibration.priors import Prior
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
-
 TEXTBOOK = ItemPrior(Normal(1.0, 0.5), Normal(0.2, 2.0), Beta())
 OTHER = ItemPrior(Normal(1.0, 0.5), None, Normal(-1.1, 0.5))
 NODES = fixed_nodes(81, 20.0)
 
 
-def rows_of(missing: float = 0.0, *, synthetic: bool = True) -> Patterns:
+def rows_of(missing=0.0, *, synthetic=True):
     generator = np.random.default_rng(8)
     items = ItemParameters.from_difficulty(generator.lognormal(0, 0.3, 6), generator.normal(size=6))
     responses = simulate_responses(items, generator.normal(size=30), missing=missing, seed=1)
@@ -43,39 +29,36 @@ def rows_of(missing: float = 0.0, *, synthetic: bool = True) -> Patterns:
     return patterns_of(responses, synthetic_is_real=False)
 
 
-def derivative(function: Callable[[Array], Any], x: Array, step: float) -> Array:
+def derivative(function, x, step):
     """Central differences, one row per entry of x."""
     units = step * np.eye(len(x))
     return np.array([(function(x + unit) - function(x - unit)) / (2 * step) for unit in units])
 
 
 @pytest.mark.parametrize("guessing", [False, True])
-@pytest.mark.parametrize(
-    ("population", "missing", "synthetic", "copies"),
-    [
-        (Population(), 0.0, False, False),
-        (Population(), 0.2, True, True),
-        (Population(0.4, 1.4), 0.0, True, False),
-        (Population(0.4, 1.4), 0.2, False, True),
-    ],
-)
+@pytest.mark.parametrize(("population", "missing", "synthetic", "copies"), [
+    (Population(), 0.0, False, False),
+    (Population(), 0.2, True, True),
+    (Population(0.4, 1.4), 0.0, True, False),
+    (Population(0.4, 1.4), 0.2, False, True),
+])  # fmt: skip
 def test_terms_by_items_are_the_derivatives_of_their_value(
-    guessing: bool, population: Population, missing: float, synthetic: bool, copies: bool
-) -> None:
+    guessing, population, missing, synthetic, copies
+):
     rows, generator = rows_of(missing, synthetic=synthetic), np.random.default_rng(2)
     if copies:
         rows = rows.with_weights(rows.frequency, generator.integers(1, 4, 6).astype(float))
     likelihood = MarginalLikelihood(engine_of(rows, with_guessing=guessing), NODES, exact=True)
     x = generator.normal(0.3, 0.8, (6, 3 if guessing else 2))
 
-    def value(at: Array) -> float:
+    def value(at):
         return likelihood.terms(Items(*at.reshape(x.shape).T), (population,)).value
 
     found = likelihood.terms(Items(*x.T), (population,))
     by_item = derivative(value, x.ravel(), 1e-5).reshape(x.shape)
     assert found.gradient == pytest.approx(by_item, abs=1e-6)
 
-    def by_population(at: Array) -> float:
+    def by_population(at):
         moved = Population(at[0], float(np.exp(at[1])))
         return likelihood.terms(Items(*x.T), (moved,)).value
 
@@ -87,20 +70,17 @@ def test_terms_by_items_are_the_derivatives_of_their_value(
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(
-    ("prior", "missing", "n_fixed", "limit"),
-    [
-        (None, 0.2, 2, 2.0),
-        (WeakPrior(), 0.2, 0, 2.0),
-        (WeakPrior(), 0.0, 6, 20.0),
-        (WeakPrior(steep=0.5), 0.0, 0, 20.0),
-        (TEXTBOOK, 0.2, 2, 2.0),
-        (OTHER, 0.0, 0, 20.0),
-    ],
-)
+@pytest.mark.parametrize(("prior", "missing", "n_fixed", "limit"), [
+    (None, 0.2, 2, 2.0),
+    (WeakPrior(), 0.2, 0, 2.0),
+    (WeakPrior(), 0.0, 6, 20.0),
+    (WeakPrior(steep=0.5), 0.0, 0, 20.0),
+    (TEXTBOOK, 0.2, 2, 2.0),
+    (OTHER, 0.0, 0, 20.0),
+])  # fmt: skip
 def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
-    model: ModelName, prior: Prior | None, missing: float, n_fixed: int, limit: float
-) -> None:
+    model, prior, missing, n_fixed, limit
+):
     """Of three groups, or one that is free, beside synthetic ones; a grid may cut it off."""
     rows = rows_of(missing)
     free = np.arange(6) >= n_fixed
@@ -133,7 +113,7 @@ def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
     assert step @ found.gradient > 0
 
 
-def test_32_bits_are_off_by_no_more_than_the_noise_they_are_said_to_have() -> None:
+def test_32_bits_are_off_by_no_more_than_the_noise_they_are_said_to_have():
     for missing in (0.0, 0.2):
         rows = rows_of(missing)
         engine = engine_of(rows, with_guessing=False)
@@ -149,7 +129,7 @@ def test_32_bits_are_off_by_no_more_than_the_noise_they_are_said_to_have() -> No
         assert of_many.noise == pytest.approx(5 * narrow.noise)
 
 
-def test_guessing_of_none_and_of_certainty_have_finite_logits_and_angles() -> None:
+def test_guessing_of_none_and_of_certainty_have_finite_logits_and_angles():
     parameters = Parameterisation("3PL", 4, learns=False)
     x = np.zeros(12)
     x[parameters.angles] = 0.0, np.pi / 2, np.pi, -np.pi / 2

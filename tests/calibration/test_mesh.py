@@ -15,7 +15,7 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -23,16 +23,13 @@ import pytest
 from irtkit import (
     EM,
     ItemParameters,
-    ResponseMatrix,
     Variational,
     add_synthetic,
     fit,
     load,
     simulate_responses,
 )
-
-if TYPE_CHECKING:
-    from irtkit.irf import ModelName
+from irtkit.irf import ModelName
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "two_processes.py"
 
@@ -59,7 +56,7 @@ LIMIT = 300.0
 """Seconds after which processes are ended."""
 
 
-def drawn(name: str) -> ResponseMatrix:
+def drawn(name):
     """301 respondents, which no mesh shares out evenly, and too many for 64 bits without one."""
     generator = np.random.default_rng(7)
     guessing = 0.2 if name == "3PL" else 0.0
@@ -72,7 +69,7 @@ def drawn(name: str) -> ResponseMatrix:
     return responses
 
 
-def objective(name: str, mesh: Any = None) -> float:
+def objective(name, mesh=None):
     """Log-likelihood, or evidence lower bound."""
     case = CASES[name]
     with warnings.catch_warnings():
@@ -83,32 +80,29 @@ def objective(name: str, mesh: Any = None) -> float:
     return result.log_likelihood if result.elbo is None else result.elbo
 
 
-def objectives(name: str) -> list[float]:
+def objectives(name):
     """Objective by number of devices, of which four make a mesh of two axes."""
     import jax
     from jax.sharding import Mesh
 
-    shapes: list[Any] = [(1, 1), (2, 1), (2, 2)]
+    shapes = [(1, 1), (2, 1), (2, 2)]
     meshes = [Mesh(np.array(jax.devices()[: a * b]).reshape(a, b), ("x", "y")) for a, b in shapes]
     return [objective(name, mesh) for mesh in meshes]
 
 
 @pytest.fixture(scope="module")
-def by_devices() -> dict[str, list[float]]:
+def by_devices():
     environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
     command = [sys.executable, "-W", "error", __file__]
     done = subprocess.run(
         command, env=environment, check=True, stdout=subprocess.PIPE, timeout=LIMIT
     )
-    found: dict[str, list[float]] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_the_number_of_devices_does_not_move_a_fit(
-    name: str, by_devices: dict[str, list[float]]
-) -> None:
+def test_the_number_of_devices_does_not_move_a_fit(name, by_devices):
     one, *others = by_devices[name]
     posterior = name.startswith("posterior")
     assert others == pytest.approx([one] * len(others), rel=1e-6 if posterior else 1e-12)
@@ -116,7 +110,7 @@ def test_the_number_of_devices_does_not_move_a_fit(
     assert one == pytest.approx(objective(name), **({"rel": 1e-5} if posterior else {"abs": 1e-3}))
 
 
-def run_together(*by_process: tuple[str, ...]) -> list[subprocess.CompletedProcess[str]]:
+def run_together(*by_process):
     """Run the documented script once per process on a free port, with a limit on time."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -143,7 +137,7 @@ def run_together(*by_process: tuple[str, ...]) -> list[subprocess.CompletedProce
     ]
 
 
-def outcome(done: subprocess.CompletedProcess[str], of: str) -> tuple[float, str]:
+def outcome(done, of):
     """Log-likelihood or ELBO, and digest of the items."""
     assert done.returncode == 0, done.stderr
     found = re.search(rf"{of} ([\d.-]+).*, items (\w+)$", done.stdout, re.MULTILINE)
@@ -155,9 +149,7 @@ def outcome(done: subprocess.CompletedProcess[str], of: str) -> tuple[float, str
 @pytest.mark.parametrize(
     ("method", "of", "rel"), [("em", "log-likelihood", 1e-9), ("vi", "ELBO", 1e-6)]
 )
-def test_two_processes_come_to_the_same_items_and_to_the_fit_of_one(
-    method: str, of: str, rel: float
-) -> None:
+def test_two_processes_come_to_the_same_items_and_to_the_fit_of_one(method, of, rel):
     options = ("--shape", "301x12", "--method", method)
     one, other = (outcome(done, of) for done in run_together(options, options))
     assert one == other
@@ -166,7 +158,7 @@ def test_two_processes_come_to_the_same_items_and_to_the_fit_of_one(
 
 
 @pytest.mark.slow
-def test_processes_with_different_responses_are_refused(tmp_path: Path) -> None:
+def test_processes_with_different_responses_are_refused(tmp_path):
     files = [tmp_path / f"{k}.csv" for k in range(2)]
     for file, last in zip(files, "01", strict=True):
         file.write_text(f"respondent,q,r\na,1,0\nb,0,1\nc,1,{last}\n", encoding="utf-8")
@@ -175,7 +167,7 @@ def test_processes_with_different_responses_are_refused(tmp_path: Path) -> None:
         assert "the same on every process" in done.stderr
 
 
-def test_the_settings_tell_the_number_of_devices_and_can_be_stored(tmp_path: Path) -> None:
+def test_the_settings_tell_the_number_of_devices_and_can_be_stored(tmp_path):
     import jax
 
     responses = drawn("2PL")
@@ -187,7 +179,7 @@ def test_the_settings_tell_the_number_of_devices_and_can_be_stored(tmp_path: Pat
     assert fit(responses, standard_errors=False).settings.devices is None
 
 
-def test_an_ordinary_fit_does_not_load_jax() -> None:
+def test_an_ordinary_fit_does_not_load_jax():
     code = "import sys, irtkit; irtkit.fit(irtkit.ResponseMatrix([[1, 0], [0, 1], [1, 1]]))"
     command = [sys.executable, "-c", f"{code}; print('jax' in sys.modules)"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,9 +1,5 @@
 """Claims about fits of right and wrong answers, fractions and ordered levels together."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,17 +7,10 @@ import pytest
 import irtkit
 from irtkit import fit, load, read_responses, score
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from irtkit.irf import ModelName
-
 MODELS = pytest.mark.parametrize("model", ["GPCM", "GRM"])
 
 
-def drawn(
-    n: int, k: int, *, seed: int = 0, missing: float = 0.1
-) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+def drawn(n, k, *, seed=0, missing=0.1):
     """Abilities, slopes, and k items of each kind; fractions are worth nine answers."""
     g = np.random.default_rng(seed)
     theta, slope, intercept = g.normal(size=n), g.lognormal(0, 0.3, 3 * k), g.normal(size=2 * k)
@@ -41,7 +30,7 @@ def drawn(
 
 
 @pytest.mark.parametrize(("model", "most"), [("GPCM", 1.0), ("GRM", 1.3)])
-def test_parameters_and_abilities_of_mixed_items_come_back(model: ModelName, most: float) -> None:
+def test_parameters_and_abilities_of_mixed_items_come_back(model, most):
     theta, slope, table = drawn(400, 15)
     result = fit(table, model, levels=True)
     kinds = ["binary"] * 15 + ["fraction"] * 15 + ["levels"] * 15
@@ -58,7 +47,7 @@ def test_parameters_and_abilities_of_mixed_items_come_back(model: ModelName, mos
 
 
 @MODELS
-def test_fractions_and_right_and_wrong_are_the_2pl(model: ModelName) -> None:
+def test_fractions_and_right_and_wrong_are_the_2pl(model):
     table = drawn(100, 8)[2].iloc[:, :16]
     given = read_responses(table).with_trial_correlation(0.1)
     plain = fit(given, "2PL")
@@ -72,9 +61,7 @@ def test_fractions_and_right_and_wrong_are_the_2pl(model: ModelName) -> None:
 
 
 @MODELS
-def test_scores_and_saved_results_of_mixed_items_are_those_of_the_fit(
-    model: ModelName, tmp_path: Path
-) -> None:
+def test_scores_and_saved_results_of_mixed_items_are_those_of_the_fit(model, tmp_path):
     table = drawn(80, 6, seed=3)[2]
     table.iloc[0, 12:] = [1, 1, 0, 2, 1, 0]  # one respondent reaches no highest level
     result = fit(table, model, levels=True)
@@ -88,7 +75,7 @@ def test_scores_and_saved_results_of_mixed_items_are_those_of_the_fit(
     assert np.isfinite(part["ability"]).all()
 
 
-def test_what_follows_from_a_fit_takes_mixed_items() -> None:
+def test_what_follows_from_a_fit_takes_mixed_items():
     result = fit(drawn(40, 6, seed=1)[2], levels=True)
     assert len(result.leaderboard()) == len(result.leaderboard(of="these")) == 40
     assert irtkit.compare_systems(result, "m1", "m2").n_items > 0

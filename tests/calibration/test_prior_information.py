@@ -1,9 +1,5 @@
 """Second derivatives of priors against differences of their densities, and what follows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
@@ -13,12 +9,6 @@ from irtkit.calibration.likelihood import Parameterisation, Population
 from irtkit.calibration.priors import Hyper
 from irtkit.calibration.standard_errors import prior_information
 from irtkit.irf import MODELS, Items
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from irtkit.calibration.priors import Prior
-    from irtkit.irf import Array, ModelName
 
 ITEMS = Items(
     np.array([0.05, 0.9, -1.4, 3.0, 30.0]),
@@ -35,7 +25,7 @@ PRIORS = (
 )
 
 
-def density(prior: Prior, model: ModelName, x: Array) -> float:
+def density(prior, model, x):
     """Log density of one item and of m and log τ; of Rasch the log SD stands for the slope."""
     slope = np.exp(x[:1]) if model == "Rasch" else x[:1]
     items = Items(slope, x[1:2], x[2:3] if model == "3PL" else None)
@@ -46,9 +36,7 @@ def density(prior: Prior, model: ModelName, x: Array) -> float:
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("prior", PRIORS, ids=["weak", "own", "empirical"])
 @pytest.mark.parametrize("j", range(5))
-def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_density(
-    model: ModelName, prior: Prior, j: int
-) -> None:
+def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_density(model, prior, j):
     parameters, at_all = Parameterisation(model, 1, learns=prior.learns), ITEMS.chosen([j])
     items = at_all if model == "3PL" else at_all._replace(logit_guessing=None)
     sd = float(items.slope[0]) if model == "Rasch" else 1.0
@@ -64,7 +52,7 @@ def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_densit
     assert whole == pytest.approx(expected[:n, :n], rel=1e-4, abs=1e-4)
 
 
-def hessian(function: Callable[[Array], float], x: Array) -> Array:
+def hessian(function, x):
     """Central differences of the fourth order, of one another."""
     steps, weights = np.diag(1e-3 * (0.1 + np.abs(x))), {-2: 1, -1: -8, 1: 8, 2: -1}
     found = np.empty((len(x), len(x)))

@@ -1,9 +1,5 @@
 """Densities against SciPy, their derivatives, and the weak prior as it is documented."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,38 +19,30 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.empirical import ItemDistribution, TwoSided
-from irtkit.calibration.priors import Hyper, Prior, Steep, Student
+from irtkit.calibration.priors import Hyper, Steep, Student
 from irtkit.calibration.variational.target import OfCoordinate
 from irtkit.fitting import refitted, silently
 from irtkit.irf import Items
 from tests.crowds import crowd, fitted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 AT = np.linspace(-3.0, 3.0, 25)
 """A parameter, 0 among its values; of a logit of guessing from 0.05 to 0.95."""
 
 
-def of_c(x: Array) -> Array:
+def of_c(x):
     return np.asarray(beta.logpdf(1 / (1 + np.exp(-x)), 5, 17))
 
 
-def two_sided(u: Array) -> Array:
+def two_sided(u):
     return np.asarray(np.log(0.9 * norm.pdf(u, 1.2, 0.4) + 0.1 * norm.pdf(u, -1.2, 0.4)))
 
 
-def beyond(x: Array) -> Array:
+def beyond(x):
     return np.asarray(-0.5 * (np.log(np.maximum(np.abs(x), 1.4) / 1.4) / 0.5) ** 2)
 
 
-REFEREES: list[tuple[Any, Callable[[Array], Array], Array]] = [
+REFEREES = [
     (Normal(0.3, 0.7), lambda x: norm.logpdf(x, 0.3, 0.7), AT),
     (
         Student(0.88, 0.3, 5.0),
@@ -70,21 +58,19 @@ EVERY = pytest.mark.parametrize(("density", "at"), [(d, at) for d, _, at in REFE
 
 
 @pytest.mark.parametrize(("density", "referee", "at"), REFEREES, ids=IDS)
-def test_a_log_density_is_that_of_scipy(
-    density: Any, referee: Callable[[Array], Array], at: Array
-) -> None:
+def test_a_log_density_is_that_of_scipy(density, referee, at):
     assert density.at(at).value == pytest.approx(referee(at), abs=1e-10)
 
 
 @EVERY
-def test_a_derivative_is_that_of_the_log_density(density: Any, at: Array) -> None:
+def test_a_derivative_is_that_of_the_log_density(density, at):
     step = 1e-5
     rise = density.at(at + step).value - density.at(at - step).value
     assert density.at(at).derivative == pytest.approx(rise / (2 * step), rel=1e-7, abs=1e-7)
 
 
 @EVERY
-def test_a_curvature_is_never_below_zero_and_finite_at_zero(density: Any, at: Array) -> None:
+def test_a_curvature_is_never_below_zero_and_finite_at_zero(density, at):
     found = density.at(np.append(at, 0.0)).curvature
     assert np.isfinite(found).all()
     assert (found >= 0).all()
@@ -99,7 +85,7 @@ def test_a_curvature_is_never_below_zero_and_finite_at_zero(density: Any, at: Ar
     ],
     ids=[*IDS[:4], "Normal of an exponential"],
 )
-def test_a_density_of_a_coordinate_integrates_to_one(density: OfCoordinate, kept: float) -> None:
+def test_a_density_of_a_coordinate_integrates_to_one(density, kept):
     # beyond ±60 a Student density with 4 degrees of freedom has 1e-9 left
     u = np.concatenate([np.linspace(-60, -5, 20_000), np.linspace(-5, 60, 60_000)[1:]])
     with np.errstate(over="ignore", under="ignore"):
@@ -110,7 +96,7 @@ def test_a_density_of_a_coordinate_integrates_to_one(density: OfCoordinate, kept
 LABELS = ("a", "b", "c", "d")
 EXPECTED = pd.Series([-1.0, 0.5, 2.0], index=["a", "b", "d"])
 TOLD = WeakPrior(difficulty_mean=EXPECTED, difficulty_sd=0.7).for_items(LABELS)
-EVERY_PRIOR: dict[str, Prior] = {
+EVERY_PRIOR = {
     "weak": WeakPrior(),
     "weak with a limit": WeakPrior(steep=0.5),
     "expected": TOLD,
@@ -122,15 +108,13 @@ EVERY_PRIOR: dict[str, Prior] = {
 
 @pytest.mark.parametrize("prior", EVERY_PRIOR.values(), ids=EVERY_PRIOR)
 @pytest.mark.parametrize("guessing", [False, True])
-def test_gradients_by_items_and_by_what_is_learned_are_those_of_differences(
-    prior: Prior, guessing: bool
-) -> None:
+def test_gradients_by_items_and_by_what_is_learned_are_those_of_differences(prior, guessing):
     generator, hyper, step = np.random.default_rng(4), Hyper(-0.2, 0.4), 1e-6
     items = Items(generator.normal(0.9, 0.7, 4), *generator.normal(size=(2, 4)))
     items = items if guessing else items._replace(logit_guessing=None)
     found = prior.at(items, hyper, common_slope=False)
 
-    def at(some: Items, learned: Hyper) -> float:
+    def at(some, learned):
         return prior.at(some, learned, common_slope=False).log_density
 
     for k, name in enumerate(items._fields[: found.gradient.shape[1]]):
@@ -144,7 +128,7 @@ def test_gradients_by_items_and_by_what_is_learned_are_those_of_differences(
         assert found.by_hyper[k] == pytest.approx(rise, abs=1e-6)
 
 
-def test_the_weak_prior_is_what_its_documentation_says() -> None:
+def test_the_weak_prior_is_what_its_documentation_says():
     slope, intercept, logit = np.random.default_rng(4).normal(size=(3, 6))
     hyper, ratio = Hyper(-0.2, 0.4), slope / np.exp(-0.2)
     expected = t.logpdf(np.arcsinh(ratio), 4, np.arcsinh(1), 0.3).sum()
@@ -166,7 +150,7 @@ WIDE = {
 }
 
 
-def with_a_step() -> ResponseMatrix:
+def with_a_step():
     """Items that differ in slope, and one that the ablest alone get right."""
     values = crowd("ordinary").responses.values[:60]
     order = values.sum(axis=1).argsort().argsort()
@@ -174,7 +158,7 @@ def with_a_step() -> ResponseMatrix:
 
 
 @pytest.mark.parametrize("prior", WIDE.values(), ids=WIDE)
-def test_an_item_whose_slope_no_density_holds_is_unbounded_and_warned_of(prior: ItemPrior) -> None:
+def test_an_item_whose_slope_no_density_holds_is_unbounded_and_warned_of(prior):
     responses = with_a_step()
     with pytest.warns(UserWarning, match="No finite estimate"):
         items = fit(responses, prior=prior, method=EM(max_iterations=300)).items
@@ -183,12 +167,12 @@ def test_an_item_whose_slope_no_density_holds_is_unbounded_and_warned_of(prior: 
     assert items["status"].eq("unbounded").sum() == 1
 
 
-def test_a_density_that_holds_a_steep_slope_leaves_it_ok() -> None:
+def test_a_density_that_holds_a_steep_slope_leaves_it_ok():
     items = fit(with_a_step(), prior=ItemPrior(Normal(1.0, 5.0), Normal(0.0, 20.0))).items
     assert not items["status"].eq("unbounded").any()
 
 
-def test_a_narrow_density_pins_its_parameter_and_leaves_the_others_free() -> None:
+def test_a_narrow_density_pins_its_parameter_and_leaves_the_others_free():
     held = fitted("wide-spread", prior=ItemPrior(intercept=Normal(0.7, 1e-3))).items
     assert held["intercept"].to_numpy() == pytest.approx(0.7, abs=0.01)
     slopes = fitted("wide-spread", prior=ItemPrior(Normal(0.9, 1e-3))).items
@@ -196,7 +180,7 @@ def test_a_narrow_density_pins_its_parameter_and_leaves_the_others_free() -> Non
     assert slopes["intercept"].std() > 0.3
 
 
-def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> None:
+def test_a_common_slope_has_its_density_once_however_many_items_share_it():
     density, hyper = Normal(1.0, 0.5), Hyper(0.0, 0.0)
     expected = float(density.at(np.array([1.7])).value[0])
     for n_items, copies in ((1, None), (20, None), (4, np.array([1.0, 3.0, 2.0, 5.0]))):
@@ -210,50 +194,42 @@ def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> No
 SMALL = ResponseMatrix([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]], items=LABELS)
 
 
-@pytest.mark.parametrize(
-    ("make", "named"),
-    [
-        (lambda: WeakPrior(slope_spread=-1.0), "slope_spread of the prior must be above 0, got -1"),
-        (lambda: Beta(0.0, 1.0), "alpha of Beta"),
-        (lambda: ItemPrior(guessing=3), "guessing of ItemPrior"),
-        (lambda: ItemPrior(intercept=Beta()), "intercept of ItemPrior must be Normal, or None"),
-        (lambda: Normal(float("nan"), 1.0), "mean of Normal must be a finite number"),
-        (lambda: Normal("a", 1.0), "mean of Normal must be a number"),
-        (lambda: fit(SMALL, prior="strong"), "prior must be"),
-        (lambda: fit(SMALL, "1PL", prior="empirical"), "empirical"),
-    ],
-)
-def test_what_is_no_prior_is_refused_by_name(make: Any, named: str) -> None:
+@pytest.mark.parametrize(("make", "named"), [
+    (lambda: WeakPrior(slope_spread=-1.0), "slope_spread of the prior must be above 0, got -1"),
+    (lambda: Beta(0.0, 1.0), "alpha of Beta"),
+    (lambda: ItemPrior(guessing=3), "guessing of ItemPrior"),
+    (lambda: ItemPrior(intercept=Beta()), "intercept of ItemPrior must be Normal, or None"),
+    (lambda: Normal(float("nan"), 1.0), "mean of Normal must be a finite number"),
+    (lambda: Normal("a", 1.0), "mean of Normal must be a number"),
+    (lambda: fit(SMALL, prior="strong"), "prior must be"),
+    (lambda: fit(SMALL, "1PL", prior="empirical"), "empirical"),
+])  # fmt: skip
+def test_what_is_no_prior_is_refused_by_name(make, named):
     with pytest.raises((ValueError, TypeError), match=named):
         make()
 
 
-@pytest.mark.parametrize(
-    ("mean", "sd", "message"),
-    [
-        (EXPECTED, None, "difficulty_mean needs difficulty_sd"),
-        (3, 1.0, "Series or a mapping"),
-        ({"x": 1.0}, 1.0, "lacks the items of the responses"),
-        (
-            {"a": 1.0, "bb": 0.0, "e": 2.0},
-            1.0,
-            r"'bb' is not one \(and 1 more label\).*Items without a mean: b, c, d. Leave out",
-        ),
-        ({"a": np.inf}, 1.0, "of 'a'"),
-        (EXPECTED, 0.0, "above 0"),
-        (pd.Series([0.0, 1.0], ["a", "a"]), 1.0, "item 'a' occurs twice"),
-        (EXPECTED.to_frame("mean"), None, "needs the columns mean and sd"),
-        (None, 1.0, "not given"),
-    ],
-)
-def test_what_cannot_be_expected_is_refused(mean: Any, sd: float | None, message: str) -> None:
+@pytest.mark.parametrize(("mean", "sd", "message"), [
+    (EXPECTED, None, "difficulty_mean needs difficulty_sd"),
+    (3, 1.0, "Series or a mapping"),
+    ({"x": 1.0}, 1.0, "lacks the items of the responses"),
+    (
+        {"a": 1.0, "bb": 0.0, "e": 2.0},
+        1.0,
+        r"'bb' is not one \(and 1 more label\).*Items without a mean: b, c, d. Leave out",
+    ),
+    ({"a": np.inf}, 1.0, "of 'a'"),
+    (EXPECTED, 0.0, "above 0"),
+    (pd.Series([0.0, 1.0], ["a", "a"]), 1.0, "item 'a' occurs twice"),
+    (EXPECTED.to_frame("mean"), None, "needs the columns mean and sd"),
+    (None, 1.0, "not given"),
+])  # fmt: skip
+def test_what_cannot_be_expected_is_refused(mean, sd, message):
     with pytest.raises((ValueError, TypeError), match=message):
         fit(SMALL, prior=WeakPrior(difficulty_mean=mean, difficulty_sd=sd))
 
 
-def predicted(
-    n: int, n_items: int, error: float, seed: int = 0
-) -> tuple[ResponseMatrix, pd.Series[float], Any]:
+def predicted(n, n_items, error, seed=0):
     """Responses, predictions of difficulty with a known error, and intercepts."""
     generator = np.random.default_rng(seed)
     slope, intercept = generator.lognormal(0.0, 0.3, n_items), generator.normal(size=n_items)
@@ -263,15 +239,13 @@ def predicted(
     return responses, mean, intercept
 
 
-def intercepts(
-    responses: ResponseMatrix, mean: Any, sd: float, *model: Any, **settings: Any
-) -> Any:
+def intercepts(responses, mean, sd, *model, **settings):
     prior = WeakPrior(difficulty_mean=mean, difficulty_sd=sd)
     with silently():
         return fit(responses, *model, prior=prior, **settings).items["intercept"].to_numpy()
 
 
-def test_the_same_expected_of_all_items_is_the_weak_prior_wherever_it_is() -> None:
+def test_the_same_expected_of_all_items_is_the_weak_prior_wherever_it_is():
     responses, mean, _ = predicted(40, 30, 0.5)
     same = intercepts(responses, pd.Series(1.7, index=responses.items), WeakPrior.intercept_spread)
     assert same == pytest.approx(fit(responses).items["intercept"].to_numpy(), abs=1e-6)
@@ -280,14 +254,14 @@ def test_the_same_expected_of_all_items_is_the_weak_prior_wherever_it_is() -> No
 
 
 @pytest.mark.parametrize("model", ["Rasch", "2PL"])
-def test_predictions_make_few_answers_go_further(model: Any) -> None:
+def test_predictions_make_few_answers_go_further(model):
     responses, mean, truth = predicted(10, 400, 0.5)
     off = intercepts(responses, mean, 0.5, model, standard_errors=False) - truth
     # ten answers leave 0.7, predictions alone 0.5, both together 1/√(1/0.7² + 1/0.5²) = 0.41
     assert np.sqrt(np.mean(off**2)) < 0.45
 
 
-def test_items_with_the_same_answers_and_other_predictions_are_not_merged() -> None:
+def test_items_with_the_same_answers_and_other_predictions_are_not_merged():
     responses = ResponseMatrix(np.tile([[1, 0], [0, 1], [1, 1], [1, 1], [0, 0]], (6, 20)))
     mean = pd.Series(np.repeat([-1.0, 1.0], 20), index=responses.items)
     for model in ("1PL", "2PL"):
@@ -296,7 +270,7 @@ def test_items_with_the_same_answers_and_other_predictions_are_not_merged() -> N
         assert np.ptp(easier[:20:2]) < 1e-6
 
 
-def test_beside_fixed_items_means_are_on_their_scale_also_in_another_fit() -> None:
+def test_beside_fixed_items_means_are_on_their_scale_also_in_another_fit():
     responses, mean, truth = predicted(200, 40, 0.01)
     bank = fit(responses).items.iloc[:20]
     asked = (np.arange(40) < 20) | (np.arange(200) < 4)[:, None]  # four answered the new items
@@ -309,7 +283,7 @@ def test_beside_fixed_items_means_are_on_their_scale_also_in_another_fit() -> No
     assert again.to_numpy() == pytest.approx(result.items["intercept"].to_numpy(), abs=1e-3)
 
 
-def test_a_saved_result_says_what_was_expected(tmp_path: Path) -> None:
+def test_a_saved_result_says_what_was_expected(tmp_path):
     responses, mean, _ = predicted(30, 12, 0.5)
     values = responses.values.copy()
     values[:, 9] = -1  # which nobody answered
@@ -323,7 +297,7 @@ def test_a_saved_result_says_what_was_expected(tmp_path: Path) -> None:
     assert record["item_intercept_mean"][8:] == [None] * 4
 
 
-def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:
+def test_labels_of_a_table_are_in_its_index_or_in_a_column():
     labels = ("2", "0", "1", "3")  # as numbers of rows are
     table = pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "sd": 0.5}, index=pd.Index(labels))
     known = WeakPrior(difficulty_mean=table).for_items(labels).keys
@@ -336,9 +310,7 @@ def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
 @pytest.mark.parametrize("gap", [-2.0, 2.0])
-def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(
-    model: Any, gap: float
-) -> None:
+def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(model, gap):
     # the mean of 10 new items with 5 answers each has an error of about 0.4, and of six sets 0.17
     new, shifts = np.arange(110) >= 100, []
     for seed in range(6):

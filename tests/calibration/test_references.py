@@ -3,28 +3,15 @@
 The numbers are carried in tests/data, whose README says where they come from.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import EM, FitResult, ItemPrior, Normal, ResponseMatrix, WeakPrior, fit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.random import Generator
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
-    Counts = NDArray[np.int64]
+from irtkit import EM, ItemPrior, Normal, ResponseMatrix, WeakPrior, fit
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
@@ -36,7 +23,7 @@ BY_MIRT = [
     for model in ("Rasch", "1PL", "2PL")
 ]
 PRIOR_OF_GUESSING = ItemPrior(guessing=Normal(-1.1, 0.5))
-PRIORS: dict[str, Any] = {
+PRIORS = {
     "none": None,
     "weak": WeakPrior(chance=0.2),
     "slope and intercept": ItemPrior(Normal(1.0, 0.6), Normal(0.0, 2.0)),
@@ -46,23 +33,19 @@ SIMULATED = json.loads((DATA / "simulated_references.json").read_text())
 ITEM_COLUMNS = ("discrimination", "intercept", "difficulty", "guessing")
 
 
-def of_items(found: dict[str, Any], key: str) -> NDArray[np.float64]:
+def of_items(found, key):
     return np.array([item[key] for item in found["items"]], dtype=float)
 
 
 @pytest.mark.parametrize(("model", "expected"), [("2PL", -2466.653), ("1PL", -2466.938)])
 @pytest.mark.parametrize("quadrature", [MIRT_GRID, "adaptive"])
-def test_lsat6_has_its_published_log_likelihood(
-    classical_test: Callable[[str], Any], quadrature: Any, model: ModelName, expected: float
-) -> None:
+def test_lsat6_has_its_published_log_likelihood(classical_test, quadrature, model, expected):
     result = fit(classical_test("lsat6").responses, model, prior=None, quadrature=quadrature)
     assert result.log_likelihood == pytest.approx(expected, abs=0.002)
 
 
 @pytest.mark.parametrize(("name", "model"), BY_MIRT)
-def test_estimates_are_those_of_mirt(
-    classical_test: Callable[[str], Any], name: str, model: ModelName
-) -> None:
+def test_estimates_are_those_of_mirt(classical_test, name, model):
     responses, mirt = classical_test(name)
     expected = mirt[model]
     result = fit(responses, model, prior=None, quadrature=MIRT_GRID, standard_errors=True)
@@ -81,7 +64,7 @@ def test_estimates_are_those_of_mirt(
         assert slope_errors == pytest.approx(of_items(expected, "a_se"), rel=1e-3)
 
 
-def with_random_rows(table: pd.DataFrame, totals: Counts, generator: Generator) -> ResponseMatrix:
+def with_random_rows(table, totals, generator):
     """Responses, an always-right and an always-wrong row, and three drawn to given totals."""
     n_items = len(totals)
     order = generator.random((3, n_items)).argsort(axis=0)
@@ -90,18 +73,15 @@ def with_random_rows(table: pd.DataFrame, totals: Counts, generator: Generator) 
 
 
 @pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
-@pytest.mark.parametrize(
-    ("name", "draws", "worst"),
-    [
-        ("diabetes", 3, 0.002),
-        ("liver-disorders", 5, 0.01),
-        pytest.param("SST", 15, 0.03, marks=pytest.mark.slow),
-        pytest.param("optdigits", 3, 0.03, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("name", "draws", "worst"), [
+    ("diabetes", 3, 0.002),
+    ("liver-disorders", 5, 0.01),
+    pytest.param("SST", 15, 0.03, marks=pytest.mark.slow),
+    pytest.param("optdigits", 3, 0.03, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_rasch_finds_the_difficulties_that_mirt_found_of_ai_systems(
-    shared_data: Path, name: str, draws: int, worst: float
-) -> None:
+    shared_data, name, draws, worst
+):
     # Of the random rows totals alone are known, and difficulties move together with the draw: where
     # nodes are farther apart than posteriors are wide each makes maxima of its own, 0.1 apart.
     items = pd.read_csv(shared_data / f"aid_{name}_reference_items.csv.gz")
@@ -126,9 +106,7 @@ def test_rasch_finds_the_difficulties_that_mirt_found_of_ai_systems(
 
 
 @pytest.mark.parametrize("name", ["sat12", "lsat7", "lsat6"])
-def test_3pl_with_a_normal_prior_on_the_logit_of_guessing_is_that_of_mirt(
-    classical_test: Callable[[str], Any], name: str
-) -> None:
+def test_3pl_with_a_normal_prior_on_the_logit_of_guessing_is_that_of_mirt(classical_test, name):
     responses, mirt = classical_test(name)
     expected = mirt["3PLnorm"]
     result = fit(responses, "3PL", prior=PRIOR_OF_GUESSING, quadrature=MIRT_GRID)
@@ -140,25 +118,25 @@ def test_3pl_with_a_normal_prior_on_the_logit_of_guessing_is_that_of_mirt(
         assert errors == pytest.approx(of_items(expected, f"{theirs}_se"), rel=0.01)
 
 
-def simulated(name: str) -> ResponseMatrix:
+def simulated(name):
     if name == "repeated":
         return ResponseMatrix.from_counts(cells("repeated_right"), cells("repeated_trials"))
     return ResponseMatrix(cells(name))
 
 
-def cells(name: str) -> NDArray[np.int64]:
+def cells(name):
     return np.loadtxt(DATA / f"simulated_{name}.csv", delimiter=",", dtype=np.int64)
 
 
 @cache
-def fitted(k: int, tol: float | None = None) -> FitResult:
+def fitted(k, tol=None):
     about = SIMULATED[k]
     prior = PRIORS[about["prior"]]
     method = EM() if tol is None else EM(tol=tol)
     return fit(simulated(about["data"]), about["model"], prior=prior, method=method)
 
 
-def off_by(found: FitResult, expected: dict[str, Any]) -> float:
+def off_by(found, expected):
     """Largest difference of item estimates in standard errors."""
     columns = [name for name in ITEM_COLUMNS if name in expected]
     return max(
@@ -175,7 +153,7 @@ every_reference = pytest.mark.parametrize(
 
 
 @every_reference
-def test_a_tight_fit_is_the_maximum_of_the_definition(k: int) -> None:
+def test_a_tight_fit_is_the_maximum_of_the_definition(k):
     expected, found = SIMULATED[k], fitted(k, 1e-12)
     # with a prior the log-likelihood is not at its maximum, and moves with the estimates
     tolerance = 1e-6 if expected["prior"] == "none" else 1e-5
@@ -189,13 +167,13 @@ def test_a_tight_fit_is_the_maximum_of_the_definition(k: int) -> None:
 
 
 @every_reference
-def test_a_default_fit_stops_as_close_to_the_maximum_as_its_docstring_says(k: int) -> None:
+def test_a_default_fit_stops_as_close_to_the_maximum_as_its_docstring_says(k):
     # "about √(2·tol) of a standard error", 4.5e-4 at the default of 1e-7: twice that at most
     assert off_by(fitted(k), SIMULATED[k]) < 2 * np.sqrt(2e-7)
 
 
 @every_reference
-def test_standard_errors_are_those_of_the_hessian(k: int) -> None:
+def test_standard_errors_are_those_of_the_hessian(k):
     # The Hessian of the references is good to 1e-8; irtkit leaves out what would change the
     # information by 1e-4.
     expected, found = SIMULATED[k], fitted(k, 1e-12)

@@ -1,10 +1,7 @@
 """Repeated trials of a cell: what they count for when they agree more than the model explains."""
 
-from __future__ import annotations
-
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,16 +10,11 @@ import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit
 from irtkit.data.patterns import patterns_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 SAYS = "Correlated trials: "
 N_TRIALS = 5
 
 
-def drawn(
-    correlation: float, trials: Any = N_TRIALS, *, n: int = 100, n_items: int = 30, seed: int = 0
-) -> ResponseMatrix:
+def drawn(correlation, trials=N_TRIALS, *, n=100, n_items=30, seed=0):
     """Trials of cells whose probabilities vary around those of a 2PL as a beta distribution."""
     generator = np.random.default_rng([seed, n, n_items])
     slope = generator.lognormal(0, 0.3, n_items)
@@ -38,21 +30,18 @@ def drawn(
     return ResponseMatrix.from_counts(right, tried)
 
 
-def one_run(responses: ResponseMatrix) -> ResponseMatrix:
+def one_run(responses):
     values = np.where(responses.trials > 0, (responses.successes > 0).astype(int), -1)
     return ResponseMatrix(values, responses.respondents, responses.items)
 
 
-@pytest.mark.parametrize(
-    ("model", "method", "trials"),
-    [
-        ("2PL", "em", [0, 1, 2, 7]),
-        ("Rasch", "em", N_TRIALS),
-        ("3PL", "em", [0, 1, 2, 7]),
-        ("2PL", "vi", N_TRIALS),
-    ],
-)
-def test_identical_runs_are_one_run(model: Any, method: Any, trials: Any) -> None:
+@pytest.mark.parametrize(("model", "method", "trials"), [
+    ("2PL", "em", [0, 1, 2, 7]),
+    ("Rasch", "em", N_TRIALS),
+    ("3PL", "em", [0, 1, 2, 7]),
+    ("2PL", "vi", N_TRIALS),
+])  # fmt: skip
+def test_identical_runs_are_one_run(model, method, trials):
     runs = drawn(1.0, trials)
     with pytest.warns(UserWarning, match=SAYS):
         several = fit(runs, model, method=method)
@@ -68,7 +57,7 @@ def test_identical_runs_are_one_run(model: Any, method: Any, trials: Any) -> Non
 
 
 @pytest.mark.parametrize("trials", [N_TRIALS, [0, 1, 2, 7]])
-def test_independent_trials_count_as_many(trials: Any) -> None:
+def test_independent_trials_count_as_many(trials):
     n_counted = 0
     for seed in range(20):
         responses = drawn(0.0, trials, seed=seed)
@@ -81,7 +70,7 @@ def test_independent_trials_count_as_many(trials: Any) -> None:
 
 
 @pytest.mark.parametrize("trials", [2, [0, 1, 2, 7], 50])
-def test_a_correlation_is_found_and_errors_are_wider(trials: Any) -> None:
+def test_a_correlation_is_found_and_errors_are_wider(trials):
     responses = drawn(0.3, trials)
     with pytest.warns(UserWarning, match=SAYS):
         result = fit(responses)
@@ -96,7 +85,7 @@ def test_a_correlation_is_found_and_errors_are_wider(trials: Any) -> None:
     assert errors.median() > 1.05
 
 
-def test_sparse_and_dense_trials_are_counted_alike() -> None:
+def test_sparse_and_dense_trials_are_counted_alike():
     responses = drawn(0.3, [0, 1, 4], n=60)
     with pytest.warns(UserWarning, match=SAYS):
         dense, sparse = fit(responses), fit(responses.to_sparse())
@@ -106,9 +95,7 @@ def test_sparse_and_dense_trials_are_counted_alike() -> None:
     np.testing.assert_allclose(sparse.ability_se, dense.ability_se, rtol=1e-3)
 
 
-def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken(
-    tmp_path: Path,
-) -> None:
+def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken(tmp_path):
     responses = drawn(1.0)
     with pytest.warns(UserWarning, match=r"5 trials .* carry the information of 1\.0"):
         fit(responses)
@@ -122,7 +109,7 @@ def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken(
         fit(drawn(0.5, [4, 5, 5, 6]))
 
 
-def test_models_are_compared_where_they_count_trials_alike() -> None:
+def test_models_are_compared_where_they_count_trials_alike():
     responses = drawn(0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -136,7 +123,7 @@ def test_models_are_compared_where_they_count_trials_alike() -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_trials_of_a_cell_count_by_the_design_effect(*, sparse: bool) -> None:
+def test_trials_of_a_cell_count_by_the_design_effect(*, sparse):
     responses = ResponseMatrix.from_counts([[3, 0, 1], [0, 2, 0]], [[5, 1, 1], [0, 2, 3]])
     whole = patterns_of(responses.to_sparse() if sparse else responses, synthetic_is_real=False)
     weighed = whole.with_trial_correlation(0.5)

@@ -1,17 +1,13 @@
 """Tables, printing, settings, and results that come back from a file as they went."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from irtkit import (
-    FitResult,
     ItemParameters,
     ResponseMatrix,
     add_synthetic,
@@ -22,19 +18,16 @@ from irtkit import (
 from irtkit.fitting import silently
 from tests.crowds import crowd, fitted
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.fixture(scope="module")
-def result() -> FitResult:
+def result():
     values = crowd("incomplete").responses.values[:60, :8]
     labels = ["007", "=1+1", "a,b", "<b>", "naïve", 'qu"ote', "8", "NA"]
     named = ResponseMatrix(values, [f"m{k}" for k in range(60)], labels)
     return fit(add_synthetic(named, "always-right"))
 
 
-def test_tables_have_the_columns_of_the_contract(result: FitResult) -> None:
+def test_tables_have_the_columns_of_the_contract(result):
     assert list(result.items.columns) == [
         *("discrimination", "discrimination_se", "difficulty", "difficulty_se"),
         *("guessing", "guessing_se", "intercept", "intercept_se"),
@@ -50,14 +43,14 @@ def test_tables_have_the_columns_of_the_contract(result: FitResult) -> None:
     assert result.items.iloc[0, 0] != 99.0
 
 
-def test_average_error_is_the_share_wrong_of_observed_real_responses(result: FitResult) -> None:
+def test_average_error_is_the_share_wrong_of_observed_real_responses(result):
     assert result.responses is not None
     real = result.responses.values[:-1]
     wrong = (real == 0).sum(axis=0) / (real >= 0).sum(axis=0)
     assert result.items["average_error"].to_numpy() == pytest.approx(wrong, abs=1e-15)
 
 
-def test_probability_follows_labels_and_parameters(result: FitResult) -> None:
+def test_probability_follows_labels_and_parameters(result):
     table = result.probability()
     assert table.shape == (61, 8)
     assert list(table.index) == list(result.respondent_labels)
@@ -69,7 +62,7 @@ def test_probability_follows_labels_and_parameters(result: FitResult) -> None:
 
 
 @pytest.mark.parametrize("include", [True, False])
-def test_a_saved_result_comes_back_equal(result: FitResult, tmp_path: Path, include: bool) -> None:
+def test_a_saved_result_comes_back_equal(result, tmp_path, include):
     path = tmp_path / "fit.irt"
     result.save(path, include_responses=include)
     back = load(path)
@@ -84,15 +77,13 @@ def test_a_saved_result_comes_back_equal(result: FitResult, tmp_path: Path, incl
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
-def test_the_same_fit_gives_the_same_bytes(result: FitResult, tmp_path: Path) -> None:
+def test_the_same_fit_gives_the_same_bytes(result, tmp_path):
     result.save(tmp_path / "one")
     fit(result.responses).save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_near_copies_are_said_in_print_and_after_loading_without_responses(
-    result: FitResult, tmp_path: Path
-) -> None:
+def test_near_copies_are_said_in_print_and_after_loading_without_responses(result, tmp_path):
     assert not result.near_duplicates.matter
     parents = np.random.default_rng(0).integers(0, 2, (20, 100))
     with silently():
@@ -105,12 +96,12 @@ def test_near_copies_are_said_in_print_and_after_loading_without_responses(
     assert str(load(tmp_path / "fit")) == str(copied)
 
 
-def test_without_responses_or_a_saved_verdict_there_is_none(result: FitResult) -> None:
+def test_without_responses_or_a_saved_verdict_there_is_none(result):
     assert replace(result, responses=None).items["p_negative"].isna().all()
 
 
 @pytest.mark.parametrize("damage", ["cut", "short", "nameless"])
-def test_a_damaged_file_is_refused_by_name(result: FitResult, tmp_path: Path, damage: str) -> None:
+def test_a_damaged_file_is_refused_by_name(result, tmp_path, damage):
     path = tmp_path / "fit.irt"
     result.save(path)
     if damage == "cut":
@@ -126,7 +117,7 @@ def test_a_damaged_file_is_refused_by_name(result: FitResult, tmp_path: Path, da
         load(path)
 
 
-def test_metrics_add_a_column_and_change_nothing_else(tmp_path: Path) -> None:
+def test_metrics_add_a_column_and_change_nothing_else(tmp_path):
     items = ItemParameters.from_difficulty(np.ones(4), [-1.0, 0.0, 0.5, 1.0])
     responses = simulate_responses(items, np.linspace(-2, 2, 20), seed=0)
     rows = [(who, "item-1", 1.0) for who in responses.respondents[:3]]
@@ -146,7 +137,7 @@ def test_metrics_add_a_column_and_change_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
-def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion(model: str) -> None:
+def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion(model):
     values = crowd("ordinary").responses.values[:, :6]
     padded = np.pad(values, ((0, 40), (0, 2)), constant_values=-1)
     plain, wider = (
@@ -157,20 +148,20 @@ def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion(mo
     assert (wider.aic, wider.bic) == pytest.approx((plain.aic, plain.bic), abs=1e-3)
 
 
-def test_items_that_synthetic_respondents_alone_answered_count_no_parameters() -> None:
+def test_items_that_synthetic_respondents_alone_answered_count_no_parameters():
     values = np.array([[1, 0, -1], [0, 1, -1], [1, 1, -1], [0, 0, -1], [1, 1, 1]])
     matrix = ResponseMatrix(values, synthetic=[False] * 4 + [True])
     assert fit(matrix, "2PL").n_parameters == 4
 
 
-def test_criteria_are_those_of_akaike_and_schwarz() -> None:
+def test_criteria_are_those_of_akaike_and_schwarz():
     result = fitted("small", "1PL", prior=None)
     deviance, free = -2 * result.log_likelihood, 20 + 1
     assert result.aic == pytest.approx(deviance + 2 * free)
     assert result.bic == pytest.approx(deviance + free * np.log(60))
 
 
-def test_ability_rises_though_the_able_met_harder_items_and_got_less_right() -> None:
+def test_ability_rises_though_the_able_met_harder_items_and_got_less_right():
     generator = np.random.default_rng(4)
     abilities = np.repeat([1.0, -1.0], 20)
     difficulty = np.concatenate([np.zeros(60), np.full(100, 2.5), np.full(100, -2.5)])
@@ -184,7 +175,7 @@ def test_ability_rises_though_the_able_met_harder_items_and_got_less_right() -> 
     assert result.parameters.discrimination[:60].mean() > 0.5
 
 
-def test_a_small_slope_is_flat_unless_responses_show_that_it_is_not_0() -> None:
+def test_a_small_slope_is_flat_unless_responses_show_that_it_is_not_0():
     items = ItemParameters.from_difficulty([*[1.5] * 9, 0.15], np.linspace(-1, 1, 10))
     for n, status in ((50, "flat"), (5000, "ok")):
         ability = np.random.default_rng(0).normal(size=n)
@@ -192,7 +183,7 @@ def test_a_small_slope_is_flat_unless_responses_show_that_it_is_not_0() -> None:
         assert found.tolist() == ["ok"] * 9 + [status]
 
 
-def test_settings_are_plain_values_of_what_concerns_the_fit(result: FitResult) -> None:
+def test_settings_are_plain_values_of_what_concerns_the_fit(result):
     stated = json.loads(json.dumps(result.settings.to_dict()))
     assert stated["tol"] == result.settings.tol
     assert "devices" not in stated

@@ -1,10 +1,7 @@
 """Fits of scores between 0 and 1, and what follows from them."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,15 +11,12 @@ import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit
 from irtkit.data.patterns import SCORE_TRIALS, patterns_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 DATA = Path(__file__).parents[3] / "shared" / "data"
 BOARD = DATA / "eci_scores_long.csv.gz"
 PUBLISHED = DATA / "eci_published.csv.gz"
 
 
-def probabilities(n: int = 100, n_items: int = 50, seed: int = 0) -> tuple[Any, Any, Any]:
+def probabilities(n=100, n_items=50, seed=0):
     """Probabilities of a 2PL, and the abilities and slopes they are of."""
     generator = np.random.default_rng([seed, n, n_items])
     ability, slope = generator.normal(size=n), generator.lognormal(0, 0.4, n_items)
@@ -30,18 +24,18 @@ def probabilities(n: int = 100, n_items: int = 50, seed: int = 0) -> tuple[Any, 
     return items.probability(ability), ability, slope
 
 
-def beta(p: Any, trials: float, seed: int = 1) -> Any:
+def beta(p, trials, seed=1):
     """Scores that vary as shares of so many trials."""
     size = trials - 1
     return np.random.default_rng(seed).beta(size * p, size * (1 - p))
 
 
-def worth(result: irtkit.FitResult) -> float:
+def worth(result):
     return float(result.patterns.score_worth(result.settings.trial_correlation).max())
 
 
 @pytest.fixture(scope="module")
-def scored() -> irtkit.FitResult:
+def scored():
     scores = beta(probabilities(60, 20)[0], 8)
     scores[::3, ::4] = np.nan
     scores[:, -1] = 1 - scores[:, -1]
@@ -54,9 +48,7 @@ def scored() -> irtkit.FitResult:
     (lambda p, _: beta(p, 8), 7.5, 8.5),
     (lambda p, _: p, 1e3, SCORE_TRIALS),
 ])  # fmt: skip
-def test_a_score_counts_for_the_trials_that_it_varies_as(
-    draw: Callable[..., Any], low: float, high: float
-) -> None:
+def test_a_score_counts_for_the_trials_that_it_varies_as(draw, low, high):
     p, ability, _ = probabilities()
     with warnings.catch_warnings(action="ignore"):  # of scores without noise
         result = fit(draw(p, np.random.default_rng(2)))
@@ -67,7 +59,7 @@ def test_a_score_counts_for_the_trials_that_it_varies_as(
     assert held.mean() > 0.85
 
 
-def test_marks_count_once_each_beside_scores() -> None:
+def test_marks_count_once_each_beside_scores():
     p = probabilities()[0]
     generator = np.random.default_rng(3)
     marks = (generator.random(p.shape) < p).astype(float)
@@ -86,7 +78,7 @@ def test_marks_count_once_each_beside_scores() -> None:
     assert errors[:25].mean() < 0.7 * errors[25:].mean()
 
 
-def test_scores_agree_with_counts_of_as_many_trials() -> None:
+def test_scores_agree_with_counts_of_as_many_trials():
     p = probabilities(80, 20)[0]
     shares = np.round(1000 * beta(p, 8)) / 1000
     counts = ResponseMatrix.from_counts(np.rint(1000 * shares), np.full(p.shape, 1000))
@@ -96,7 +88,7 @@ def test_scores_agree_with_counts_of_as_many_trials() -> None:
     np.testing.assert_allclose(one.parameters.intercept, other.parameters.intercept, atol=0.02)
 
 
-def test_the_trials_of_a_score_can_be_given() -> None:
+def test_the_trials_of_a_score_can_be_given():
     scores = ResponseMatrix(beta(probabilities(60, 20)[0], 8))
     result = fit(scores.with_trial_correlation(1 / 5), standard_errors=False)
     assert worth(result) == pytest.approx(5, rel=1e-3)
@@ -105,7 +97,7 @@ def test_the_trials_of_a_score_can_be_given() -> None:
     assert irtkit.likelihood_ratio_test(smaller, larger).p_value < 0.01
 
 
-def test_items_that_vary_more_have_larger_errors() -> None:
+def test_items_that_vary_more_have_larger_errors():
     p = probabilities(150, 30)[0]
     trials = np.where(np.arange(30) < 15, 4.0, 40.0)
     found = []
@@ -120,7 +112,7 @@ def test_items_that_vary_more_have_larger_errors() -> None:
     assert 4 < np.mean(found) < 20
 
 
-def edge_cases() -> dict[str, Any]:
+def edge_cases():
     """Matrices at which estimates may fail."""
     p = probabilities(40, 12)[0]
     scores = beta(p, 8)
@@ -139,7 +131,7 @@ def edge_cases() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", edge_cases())
-def test_estimates_and_errors_are_finite_at_the_edges(name: str) -> None:
+def test_estimates_and_errors_are_finite_at_the_edges(name):
     scores = edge_cases()[name]
     with warnings.catch_warnings(action="ignore"):
         result = fit(scores)
@@ -156,8 +148,8 @@ def test_estimates_and_errors_are_finite_at_the_edges(name: str) -> None:
 @pytest.mark.parametrize(("model", "method"), [
     ("1PL", "em"), ("Rasch", "em"), ("3PL", "em"), ("2PL", "vi"),
 ])  # fmt: skip
-def test_every_model_takes_scores(model: Any, method: Any, scored: irtkit.FitResult) -> None:
-    responses: Any = scored.responses
+def test_every_model_takes_scores(model, method, scored):
+    responses = scored.responses
     result = fit(responses, model, method=method)
     assert np.isfinite(result.ability_se).all()
     assert 3 < worth(result) < 12
@@ -166,9 +158,7 @@ def test_every_model_takes_scores(model: Any, method: Any, scored: irtkit.FitRes
     np.testing.assert_allclose(sparse.ability, result.ability, atol=1e-6)
 
 
-def test_a_result_of_scores_is_saved_and_says_what_a_score_counts_for(
-    scored: irtkit.FitResult, tmp_path: Path
-) -> None:
+def test_a_result_of_scores_is_saved_and_says_what_a_score_counts_for(scored, tmp_path):
     scored.save(tmp_path / "result.npz")
     again = irtkit.load(tmp_path / "result.npz")
     assert again.responses == scored.responses
@@ -179,8 +169,8 @@ def test_a_result_of_scores_is_saved_and_says_what_a_score_counts_for(
     assert "repeated trials" not in text
 
 
-def test_new_scores_count_as_those_of_the_calibration(scored: irtkit.FitResult) -> None:
-    responses: Any = scored.responses
+def test_new_scores_count_as_those_of_the_calibration(scored):
+    responses = scored.responses
     with warnings.catch_warnings(action="ignore"):
         for method in ("ML", "MAP", "WLE"):
             table = irtkit.score(responses, scored, method)
@@ -197,8 +187,8 @@ def test_new_scores_count_as_those_of_the_calibration(scored: irtkit.FitResult) 
     assert (found < 0.6 * one_each).all()
 
 
-def test_what_follows_from_a_fit_takes_scores(scored: irtkit.FitResult, tmp_path: Path) -> None:
-    responses: Any = scored.responses
+def test_what_follows_from_a_fit_takes_scores(scored, tmp_path):
+    responses = scored.responses
     accuracy = np.nanmean(responses.scores, axis=1)
     np.testing.assert_allclose(scored.respondents["accuracy"], accuracy, rtol=1e-6)
     first, second = scored.leaderboard().index[:2]
@@ -227,14 +217,14 @@ def test_what_follows_from_a_fit_takes_scores(scored: irtkit.FitResult, tmp_path
 
 
 @pytest.mark.parametrize("name", ["item_fit", "model_fit", "local_dependence", "respondent_fit"])
-def test_statistics_of_marks_refuse_scores(name: str, scored: irtkit.FitResult) -> None:
+def test_statistics_of_marks_refuse_scores(name, scored):
     with pytest.raises(ValueError, match=f"{name} is not for scores.*threshold="):
         getattr(irtkit, name)(scored)
     with pytest.raises(ValueError, match="pass_k is not for scores"):
         irtkit.pass_k(scored.responses)
 
 
-def test_patterns_of_scores_count_cells_once() -> None:
+def test_patterns_of_scores_count_cells_once():
     patterns = patterns_of(ResponseMatrix([[0.5, 1], [1, 0]]), synthetic_is_real=False)
     assert patterns.counts.item_right.tolist() == [1.5, 1]
     assert patterns.counts.item_responses.tolist() == [2, 2]
@@ -244,7 +234,7 @@ def test_patterns_of_scores_count_cells_once() -> None:
 
 
 @pytest.mark.skipif(not BOARD.exists(), reason="the board is not here")
-def test_a_published_index_is_obtained_again() -> None:
+def test_a_published_index_is_obtained_again():
     with warnings.catch_warnings(action="ignore"):
         result = fit(str(BOARD), item="benchmark")
     index = pd.read_csv(PUBLISHED).set_index("Model")["eci"].reindex(result.respondent_labels)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,15 +20,6 @@ from irtkit.calibration.search import (
 from irtkit.data.patterns import patterns_of
 from irtkit.irf import Items
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.calibration.priors import Prior
-    from irtkit.calibration.search import Problem
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
-
 TOL = 1e-14
 N_ITEMS = 8
 FIXED = (61, 6.0)
@@ -42,7 +32,7 @@ class Hill:
     name: str
     noise: float = 0.0
 
-    def evaluate(self, x: Array) -> Evaluation:
+    def evaluate(self, x):
         if self.name == "quadratic":
             weight = np.arange(1.0, len(x) + 1)
             return self._at(-0.5 * weight @ (x - 1) ** 2, -weight * (x - 1))
@@ -53,15 +43,15 @@ class Hill:
         return self._at(-100 * rise**2 - rest**2, gradient)
 
     @staticmethod
-    def _at(value: float, gradient: Array) -> Evaluation:
+    def _at(value, gradient):
         return Evaluation(float(value), gradient, float(value))
 
     @staticmethod
-    def precondition(_x: Array, _curvature: Any, v: Array) -> Array:
+    def precondition(_x, _curvature, v):
         return v
 
 
-def climb(climber: PreconditionedLBFGS, name: str, most: int = 400) -> list[float]:
+def climb(climber, name, most=400):
     """Values at accepted points."""
     values = []
     for _ in range(most):
@@ -73,14 +63,14 @@ def climb(climber: PreconditionedLBFGS, name: str, most: int = 400) -> list[floa
 
 
 @pytest.mark.parametrize("name", ["quadratic", "rosenbrock"])
-def test_the_top_is_found_and_said_to_be(name: str) -> None:
+def test_the_top_is_found_and_said_to_be(name):
     climber = PreconditionedLBFGS(np.array([-1.2, 1.0]))
     climb(climber, name)
     assert climber.converged
     assert climber.x == pytest.approx(np.ones(2), abs=1e-5)
 
 
-def test_a_function_without_a_value_is_left_at_the_start() -> None:
+def test_a_function_without_a_value_is_left_at_the_start():
     climber = PreconditionedLBFGS(np.zeros(2))
     climb(climber, "nowhere")
     assert climber.done
@@ -91,13 +81,13 @@ def test_a_function_without_a_value_is_left_at_the_start() -> None:
 class Rough(Hill):
     """The same function with values that are off by up to a thousandth."""
 
-    def evaluate(self, x: Array) -> Evaluation:
+    def evaluate(self, x):
         found = super().evaluate(x)
         return found._replace(value=found.value + 1e-3 * np.sin(1e9 * x.sum()))
 
 
 @pytest.mark.parametrize(("noise", "converged"), [(0.0, False), (2e-3, True)])
-def test_values_off_by_no_more_than_is_said_are_no_obstacle(noise: float, converged: bool) -> None:
+def test_values_off_by_no_more_than_is_said_are_no_obstacle(noise, converged):
     climber = PreconditionedLBFGS(np.array([-1.2, 1.0]))
     for _ in range(200):
         if not climber.done:
@@ -105,36 +95,29 @@ def test_values_off_by_no_more_than_is_said_are_no_obstacle(noise: float, conver
     assert climber.converged == converged
 
 
-def answers(n: int = 400, n_items: int = N_ITEMS, *, steep: float = 1.0) -> ResponseMatrix:
+def answers(n=400, n_items=N_ITEMS, *, steep=1.0):
     generator = np.random.default_rng(6)
     slope = steep * generator.lognormal(0, 0.3, n_items)
     items = ItemParameters.from_difficulty(slope, np.linspace(-1.5, 1.5, n_items))
     return simulate_responses(items, generator.normal(size=n), seed=3)
 
 
-def problem(
-    responses: ResponseMatrix, model: ModelName = "2PL", prior: Prior | None = None
-) -> Problem:
+def problem(responses, model="2PL", prior=None):
     return problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
 
 
-def control(schedule: GridSchedule | None = None, tol: float = 1e-9, most: int = 300) -> Control:
+def control(schedule=None, tol=1e-09, most=300):
     return Control(schedule or GridSchedule(), tol, most)
 
 
-@pytest.mark.parametrize(
-    ("model", "fixed", "synthetic"),
-    [
-        ("Rasch", FIXED, True),
-        ("1PL", FIXED, False),
-        ("1PL", None, True),
-        ("2PL", None, False),
-        ("3PL", FIXED, True),
-    ],
-)
-def test_a_search_ends_where_the_gradient_vanishes(
-    model: ModelName, fixed: tuple[int, float] | None, synthetic: bool
-) -> None:
+@pytest.mark.parametrize(("model", "fixed", "synthetic"), [
+    ("Rasch", FIXED, True),
+    ("1PL", FIXED, False),
+    ("1PL", None, True),
+    ("2PL", None, False),
+    ("3PL", FIXED, True),
+])  # fmt: skip
+def test_a_search_ends_where_the_gradient_vanishes(model, fixed, synthetic):
     responses = answers()
     if synthetic:
         responses = add_synthetic(responses, "always-right")
@@ -148,7 +131,7 @@ def test_a_search_ends_where_the_gradient_vanishes(
     assert found.log_likelihood == pytest.approx(at.log_likelihood, abs=1e-5)
 
 
-def test_items_that_grow_steep_on_the_way_get_finer_nodes() -> None:
+def test_items_that_grow_steep_on_the_way_get_finer_nodes():
     # 60 items of slope 3, from where all of them are flat
     of_all, controlled = problem(answers(n_items=60, steep=3.0)), control()
     flat = of_all.parameters.vector(Items(np.full(60, 0.3), np.zeros(60)))
@@ -159,8 +142,8 @@ def test_items_that_grow_steep_on_the_way_get_finer_nodes() -> None:
     assert found.quadrature_error < 1e-4 * 400
 
 
-def test_a_search_makes_no_more_evaluations_than_it_may_and_keeps_accepted_steps() -> None:
-    said: list[tuple[int, float]] = []
+def test_a_search_makes_no_more_evaluations_than_it_may_and_keeps_accepted_steps():
+    said = []
     of_all = problem(answers())
     controlled = Control(
         max_evaluations=4, report=lambda *step: said.append(step), reported=-np.inf
@@ -174,7 +157,7 @@ def test_a_search_makes_no_more_evaluations_than_it_may_and_keeps_accepted_steps
     assert said[0] == (controlled.trace[0][0], controlled.trace[0][2])
 
 
-def test_posteriors_far_out_are_held_by_a_grid_that_reaches_them() -> None:
+def test_posteriors_far_out_are_held_by_a_grid_that_reaches_them():
     # 300 items at a difficulty of 8, as far as nodes go at first, half of them answered right
     values = np.zeros((20, 300), dtype=int)
     values[1, :150] = 1

@@ -3,10 +3,6 @@
 `test_references` compares more of them with the Hessian, through all models and priors.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from scipy.special import expit, logit, softmax
@@ -28,18 +24,8 @@ from irtkit.calibration.search import Control, GridSchedule, maximise, problem_o
 from irtkit.data.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    from irtkit import FitResult
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
-
-
-def drawn(
-    n_respondents: int, n_items: int, model: ModelName = "2PL", *, negative: float = 0.0, seed: int
-) -> tuple[ItemParameters, ResponseMatrix]:
+def drawn(n_respondents, n_items, model="2PL", *, negative=0.0, seed):
     generator = np.random.default_rng([seed, n_respondents, n_items])
     slope = np.full(n_items, 1.2) if model == "1PL" else generator.lognormal(0, 0.3, n_items)
     slope[generator.random(n_items) < negative] *= -1
@@ -48,7 +34,7 @@ def drawn(
     return items, simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
 
 
-def exact_errors(result: FitResult, grid: tuple[int, float], normals: Any = ()) -> Array:
+def exact_errors(result, grid, normals=()):
     """Errors of slopes, intercepts (and logits of guessing), (k, n_items), spelled out.
 
     Differences of the gradient of the marginal log-likelihood (Fisher's identity), with
@@ -62,7 +48,7 @@ def exact_errors(result: FitResult, grid: tuple[int, float], normals: Any = ()) 
     parts += [items.intercept, *([logit(items.guessing)] if result.model == "3PL" else [])]
     at = np.stack(parts)
 
-    def gradient(x: Array) -> Array:
+    def gradient(x):
         c = expit(x[2]) if len(x) == 3 else 0.0
         z = theta * x[0] + x[1]
         s, q = expit(z), (1 - c) * expit(-z)
@@ -83,21 +69,16 @@ def exact_errors(result: FitResult, grid: tuple[int, float], normals: Any = ()) 
 WIDE, FINE = (Normal(1.0, 5.0), Normal(0.0, 20.0)), (1601, 9.0)
 
 
-@pytest.mark.parametrize(
-    ("kind", "prior", "grid", "off"),
-    [
-        ("ordinary", (), None, 2e-3),
-        ("steep", WIDE, None, 2e-3),
-        # polynomials do not converge here, and nodes take their place
-        ("steep with missing cells", WIDE, FINE, 1e-4),
-        ("few guessed", (Normal(1.5, 1.0), Normal(0.0, 3.0), Normal(-1.1, 0.5)), (41, 5.0), 1e-3),
-        # 6 × 90 trials leave a posterior SD of about 0.1 on a grid with steps of 0.6
-        ("many trials", WIDE, (21, 6.0), 1e-3),
-    ],
-)
-def test_standard_errors_are_those_of_second_derivatives(
-    kind: str, prior: Any, grid: tuple[int, float] | None, off: float
-) -> None:
+@pytest.mark.parametrize(("kind", "prior", "grid", "off"), [
+    ("ordinary", (), None, 2e-3),
+    ("steep", WIDE, None, 2e-3),
+    # polynomials do not converge here, and nodes take their place
+    ("steep with missing cells", WIDE, FINE, 1e-4),
+    ("few guessed", (Normal(1.5, 1.0), Normal(0.0, 3.0), Normal(-1.1, 0.5)), (41, 5.0), 1e-3),
+    # 6 × 90 trials leave a posterior SD of about 0.1 on a grid with steps of 0.6
+    ("many trials", WIDE, (21, 6.0), 1e-3),
+])  # fmt: skip
+def test_standard_errors_are_those_of_second_derivatives(kind, prior, grid, off):
     generator = np.random.default_rng(3)
     difficulty, model = generator.normal(size=12) / 2, "2PL"
     n, slopes, more = 600, generator.lognormal(0, 0.3, 12), {}
@@ -128,18 +109,15 @@ def test_standard_errors_are_those_of_second_derivatives(
         assert found[2] == pytest.approx(expected[2] * c * (1 - c), rel=off)
 
 
-@pytest.mark.parametrize(
-    ("model", "shape", "prior", "missing"),
-    [
-        *[("2PL", (300, 60), "weak", 0.3), ("2PL", (50, 300), "weak", 0.0)],
-        *[("2PL", (12, 400), "weak", 0.3), ("2PL", (200, 400), None, 0.0)],
-        *[("1PL", (200, 400), None, 0.3), ("1PL", (12, 400), "weak", 0.0)],
-        *[("3PL", (300, 60), "weak", 0.0), ("3PL", (12, 200), "weak", 0.3)],
-    ],
-)
+@pytest.mark.parametrize(("model", "shape", "prior", "missing"), [
+    *[("2PL", (300, 60), "weak", 0.3), ("2PL", (50, 300), "weak", 0.0)],
+    *[("2PL", (12, 400), "weak", 0.3), ("2PL", (200, 400), None, 0.0)],
+    *[("1PL", (200, 400), None, 0.3), ("1PL", (12, 400), "weak", 0.0)],
+    *[("3PL", (300, 60), "weak", 0.0), ("3PL", (12, 200), "weak", 0.3)],
+])  # fmt: skip
 def test_standard_errors_without_items_by_items_arrays_are_near_the_exact_ones(
-    monkeypatch: pytest.MonkeyPatch, model: ModelName, shape: Any, prior: Any, missing: float
-) -> None:
+    monkeypatch, model, shape, prior, missing
+):
     _, responses = drawn(*shape, model, negative=0.07 * (prior is not None), seed=0)
     cells = np.where(np.random.default_rng(1).random(shape) < missing, -1, responses.values)
     errors = []
@@ -156,8 +134,8 @@ def test_standard_errors_without_items_by_items_arrays_are_near_the_exact_ones(
     assert np.nanmean(ratio[:, [0, 1, 3]], axis=0) == pytest.approx(1, abs=0.005)
 
 
-def test_intervals_of_many_items_hold_the_truth_nineteen_times_in_twenty() -> None:
-    held: dict[str, list[bool]] = {"discrimination": [], "intercept": []}
+def test_intervals_of_many_items_hold_the_truth_nineteen_times_in_twenty():
+    held = {"discrimination": [], "intercept": []}
     for seed in range(8):
         truth, responses = drawn(200, 400, negative=0.07, seed=seed)
         found = fit(responses).items
@@ -173,9 +151,7 @@ def test_intervals_of_many_items_hold_the_truth_nineteen_times_in_twenty() -> No
 
 
 @pytest.mark.parametrize(("model", "lowest"), [("1PL", 0.9), ("2PL", 0.96)])
-def test_next_to_synthetic_respondents_errors_of_slopes_are_too_small_by_little(
-    model: ModelName, lowest: float
-) -> None:
+def test_next_to_synthetic_respondents_errors_of_slopes_are_too_small_by_little(model, lowest):
     _, real = drawn(30, 10, "2PL", seed=2)
     responses = add_synthetic(real, ("always-right", "always-wrong"))
     nodes = (401, 40.0)

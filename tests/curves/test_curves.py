@@ -1,9 +1,6 @@
 """Curves of systems over difficulty, and the scores that they predict."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)
 # Claims about system characteristic curves and the best systems of ranges
 
 
-def drawn(n: int = 12, n_items: int = 600, seed: int = 0) -> Any:
+def drawn(n=12, n_items=600, seed=0):
     """Items, abilities and responses."""
     generator = np.random.default_rng(seed)
     items = ItemParameters.from_difficulty(
@@ -45,13 +42,13 @@ def drawn(n: int = 12, n_items: int = 600, seed: int = 0) -> Any:
     return items, theta, simulate_responses(items, theta, seed=generator)
 
 
-def given(n_items: int, n: int, right: Any) -> Any:
+def given(n_items, n, right):
     """Curves of responses over the difficulties 0, 1 and so on."""
     cells = np.broadcast_to(right, (n, n_items)).astype(int)
     return characteristic_curves(ResponseMatrix(cells), difficulties=list(range(n_items)), bins=2)
 
 
-def test_a_curve_is_the_accuracy_in_ranges_of_difficulty() -> None:
+def test_a_curve_is_the_accuracy_in_ranges_of_difficulty():
     found = given(6, 2, [1, 1, 0, 0, 1, 0])
     row = found.table.loc["respondent-1"]
     assert row["accuracy"].tolist() == pytest.approx([2 / 3, 1 / 3])
@@ -64,7 +61,7 @@ def test_a_curve_is_the_accuracy_in_ranges_of_difficulty() -> None:
     assert row.loc[1, ["accuracy_low", "accuracy_high"]].tolist() == pytest.approx([*wilson])
 
 
-def test_ranges_hold_as_many_items_or_are_as_wide() -> None:
+def test_ranges_hold_as_many_items_or_are_as_wide():
     items, _, responses = drawn()
     result = fit(responses, standard_errors=False)
     many = characteristic_curves(result, bins=6).table["n_items"]
@@ -75,7 +72,7 @@ def test_ranges_hold_as_many_items_or_are_as_wide() -> None:
     assert 0.97 * items.n_items < best["n_items"].sum() <= items.n_items  # flat ones have none
 
 
-def test_items_are_in_ranges_for_a_system_as_a_fit_without_it_has_them() -> None:
+def test_items_are_in_ranges_for_a_system_as_a_fit_without_it_has_them():
     # with few systems a fit to all has the items that a system got wrong as the harder ones
     held = {"without": [], "with": []}
     for seed in range(4):
@@ -96,7 +93,7 @@ def test_items_are_in_ranges_for_a_system_as_a_fit_without_it_has_them() -> None
     assert np.mean(held["with"]) < 0.8
 
 
-def test_a_system_without_an_answer_in_a_range_lacks_an_accuracy_there() -> None:
+def test_a_system_without_an_answer_in_a_range_lacks_an_accuracy_there():
     cells = np.ones((2, 10))
     cells[0, 5:] = np.nan
     found = characteristic_curves(ResponseMatrix(cells), difficulties=range(10), bins=2)
@@ -106,7 +103,7 @@ def test_a_system_without_an_answer_in_a_range_lacks_an_accuracy_there() -> None
     assert (row["accuracy_low"], row["accuracy_high"], row["n_items"]) == (0, 1, 0)
 
 
-def test_a_system_that_is_better_by_far_wins_and_equal_ones_do_not() -> None:
+def test_a_system_that_is_better_by_far_wins_and_equal_ones_do_not():
     generator = np.random.default_rng(0)
     difficulty = np.linspace(-1, 1, 400)
     equal = (generator.random((6, 400)) < 0.5).astype(int)
@@ -118,7 +115,7 @@ def test_a_system_that_is_better_by_far_wins_and_equal_ones_do_not() -> None:
     assert found.best["winner"].tolist() == ["respondent-3"] * 4
 
 
-def test_the_test_of_leaders_is_the_exact_sign_test() -> None:
+def test_the_test_of_leaders_is_the_exact_sign_test():
     right = np.array([[1] * 9 + [0] * 3, [0] * 9 + [1] * 3], dtype=float)
     p = binomtest(9, 12, alternative="greater").pvalue
     for alpha, n_leaders in ((p * 1.001, 1), (p * 0.999, 2)):
@@ -126,20 +123,17 @@ def test_the_test_of_leaders_is_the_exact_sign_test() -> None:
         assert (accuracy, len(leaders), leaders[0]) == (0.75, n_leaders, 0)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"bins": 1001}, "bins must be a whole number, from 1 to 1,000"),
-        ({"systems": ["respondent-99"]}, "'respondent-99' is no system of the responses"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"bins": 1001}, "bins must be a whole number, from 1 to 1,000"),
+    ({"systems": ["respondent-99"]}, "'respondent-99' is no system of the responses"),
+])  # fmt: skip
+def test_what_cannot_be_meant_is_refused(settings, message):
     _, _, responses = drawn(n_items=30)
     with pytest.raises(ValueError, match=message):
         characteristic_curves(fit(responses, standard_errors=False), **settings)
 
 
-def test_synthetic_respondents_and_items_with_a_negative_slope_are_left_out() -> None:
+def test_synthetic_respondents_and_items_with_a_negative_slope_are_left_out():
     _, theta, responses = drawn(n=40, n_items=60)
     values = responses.values.copy()
     values[:, 0] = theta < 0
@@ -150,7 +144,7 @@ def test_synthetic_respondents_and_items_with_a_negative_slope_are_left_out() ->
     assert len(found.systems) == 40
 
 
-def test_repeated_trials_are_worth_between_their_items_and_themselves() -> None:
+def test_repeated_trials_are_worth_between_their_items_and_themselves():
     generator = np.random.default_rng(0)
     alike = generator.binomial(5, 0.4, 2000) / 5
     apart = generator.binomial(1, 0.4, 2000) * 1.0
@@ -160,13 +154,13 @@ def test_repeated_trials_are_worth_between_their_items_and_themselves() -> None:
         assert np.diff(found) == pytest.approx(expected.high - expected.low, rel=0.05)
 
 
-def of_curve(share: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
+def of_curve(share, edges):
     """Capability and spread."""
     capability, _, squared, _ = generality_of(edges, share, np.zeros(len(share)))
     return capability, squared**0.5
 
 
-def test_the_generality_of_a_step_is_infinite() -> None:
+def test_the_generality_of_a_step_is_infinite():
     n = 10
     edges = np.linspace(-3, 3, n + 1)
     capability, spread = of_curve((edges[:-1] < 0).astype(float), edges)
@@ -178,7 +172,7 @@ def test_the_generality_of_a_step_is_infinite() -> None:
     assert np.isnan(of_curve(np.ones(n), edges)[1])  # it falls elsewhere
 
 
-def test_a_logistic_curve_has_the_spread_of_its_distribution() -> None:
+def test_a_logistic_curve_has_the_spread_of_its_distribution():
     slope, edges = 3.0, np.linspace(-20, 20, 20_001)
     middles = (edges[1:] + edges[:-1]) / 2
     capability, spread = of_curve(1 / (1 + np.exp(slope * (middles - 1.5))), edges)
@@ -186,7 +180,7 @@ def test_a_logistic_curve_has_the_spread_of_its_distribution() -> None:
     assert spread == pytest.approx(np.pi / 3**0.5 / slope, rel=1e-4)
 
 
-def test_errors_are_the_spread_of_what_is_drawn() -> None:
+def test_errors_are_the_spread_of_what_is_drawn():
     generator = np.random.default_rng(0)
     edges, share = np.linspace(0, 5, 11), np.linspace(0.9, 0.1, 10)
     variance = share * (1 - share) / 200
@@ -200,15 +194,13 @@ def test_errors_are_the_spread_of_what_is_drawn() -> None:
 # Claims about expected performance and its alarm
 
 
-def answers(
-    theta: Any, difficulty: Any, seed: Any, prefix: str = "item", trials: int = 1
-) -> ResponseMatrix:
+def answers(theta, difficulty, seed, prefix="item", trials=1):
     items = ItemParameters.from_difficulty(np.ones(len(difficulty)), difficulty)
     labels = [f"{prefix}-{k}" for k in range(len(difficulty))]
     return simulate_responses(items, theta, item_labels=labels, seed=seed, trials=trials)
 
 
-def both(harder: float, drop: float, seed: int, n: int = 200, trials: int = 1) -> Any:
+def both(harder, drop, seed, n=200, trials=1):
     """Expected performance where difficulties are known."""
     generator = np.random.default_rng(seed)
     old, new = generator.normal(size=300), generator.normal(harder, 1, 500)
@@ -225,7 +217,7 @@ def both(harder: float, drop: float, seed: int, n: int = 200, trials: int = 1) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("harder", "trials"), [(0.0, 1), (1.0, 4)])
-def test_without_a_shift_the_alarm_has_its_rate(harder: float, trials: int) -> None:
+def test_without_a_shift_the_alarm_has_its_rate(harder, trials):
     found = both(harder, 0.0, 0, n=500, trials=trials)
     assert found["alarm"].mean() == pytest.approx(0.05, abs=3 * (0.05 * 0.95 / 500) ** 0.5)
     within = found["accuracy"].between(found["expected_low"], found["expected_high"])
@@ -233,14 +225,14 @@ def test_without_a_shift_the_alarm_has_its_rate(harder: float, trials: int) -> N
 
 
 @pytest.mark.parametrize("harder", [0.0, 1.0])
-def test_a_drop_of_one_unit_of_ability_is_seen_on_500_items(harder: float) -> None:
+def test_a_drop_of_one_unit_of_ability_is_seen_on_500_items(harder):
     found = both(harder, 1.0, 1)
     assert found["alarm"].mean() > 0.9
     assert found["shift"].median() == pytest.approx(1, abs=0.1)
     assert (found["expected"] > found["accuracy"])[found["alarm"]].all()
 
 
-def test_estimated_difficulties_of_harder_items_do_not_raise_alarms() -> None:
+def test_estimated_difficulties_of_harder_items_do_not_raise_alarms():
     generator = np.random.default_rng(0)
     n_old, rates = 500, {}
     difficulty = generator.normal(np.repeat([0.0, 1.0], [n_old, 500]))
@@ -257,7 +249,7 @@ def test_estimated_difficulties_of_harder_items_do_not_raise_alarms() -> None:
     assert rates[0.5] < 0.09  # one draw of difficulties errs for all systems together
 
 
-def test_difficulties_of_a_fit_serve_where_other_systems_answered_the_new_items() -> None:
+def test_difficulties_of_a_fit_serve_where_other_systems_answered_the_new_items():
     generator = np.random.default_rng(1)
     theta, difficulty = generator.normal(size=80), generator.normal(size=700)
     responses = answers(theta, difficulty, generator)
@@ -275,7 +267,7 @@ def test_difficulties_of_a_fit_serve_where_other_systems_answered_the_new_items(
         expected_performance(without, new)
 
 
-def test_a_perfect_record_expects_a_bounded_one() -> None:
+def test_a_perfect_record_expects_a_bounded_one():
     old, new = ResponseMatrix(np.ones((1, 50))), ResponseMatrix(np.zeros((1, 50)))
     settings = {"difficulties": np.linspace(-1, 1, 50)}
     found = expected_performance(old, new, original_difficulties=np.linspace(-1, 1, 50), **settings)
@@ -285,19 +277,19 @@ def test_a_perfect_record_expects_a_bounded_one() -> None:
     assert np.isnan(row["shift"])  # the curve of a record without an error does not fall
 
 
-def curve_of(share: np.ndarray, trials: int = 1) -> tuple[np.ndarray, np.ndarray, float]:
+def curve_of(share, trials=1):
     """Curve over the difficulties 0, 1 and so on."""
     n = len(share)
     return falling_curve(Part(np.arange(n), np.arange(n) * 1.0, np.zeros(n), share, trials))
 
 
-def test_the_curve_maximises_the_penalised_likelihood() -> None:
+def test_the_curve_maximises_the_penalised_likelihood():
     generator = np.random.default_rng(0)
     right = (generator.random(60) < np.linspace(0.9, 0.2, 60)) * 1.0
     x = np.column_stack([np.ones(60), np.arange(60)])
     coefficients, covariance, _ = curve_of(right, np.ones(60))
 
-    def penalised(beta: np.ndarray) -> float:
+    def penalised(beta):
         p = expit(x @ beta)
         likelihood = right @ np.log(p) + (1 - right) @ np.log1p(-p)
         return float(likelihood + np.linalg.slogdet((x.T * (p * (1 - p))) @ x)[1] / 2)
@@ -309,7 +301,7 @@ def test_the_curve_maximises_the_penalised_likelihood() -> None:
     assert np.linalg.inv(covariance) == pytest.approx((x.T * (p * (1 - p))) @ x)
 
 
-def test_trials_that_agree_on_items_count_as_one() -> None:
+def test_trials_that_agree_on_items_count_as_one():
     right = np.tile([1.0, 0.0, 1.0, 0.0, 0.0], 40)
     once = curve_of(right, np.ones(200))
     coefficients, covariance, dispersion = curve_of(right, np.full(200, 5.0))
@@ -318,12 +310,12 @@ def test_trials_that_agree_on_items_count_as_one() -> None:
     assert covariance == pytest.approx(once[1], rel=0.05)
 
 
-def regressed(difficulty: np.ndarray, se: np.ndarray) -> np.ndarray:
+def regressed(difficulty, se):
     n = len(difficulty)
     return Part(np.arange(n), difficulty, se, np.ones(n), np.ones(n)).regressed().difficulty
 
 
-def test_regressed_difficulties_are_expectations() -> None:
+def test_regressed_difficulties_are_expectations():
     generator = np.random.default_rng(0)
     true = generator.normal(2, 0.8, 20_000)
     # of like error for all; and larger for hard items, as where few are right
@@ -334,7 +326,7 @@ def test_regressed_difficulties_are_expectations() -> None:
         assert found.mean() == pytest.approx(2, abs=0.03)
 
 
-def fitted(n: int, model: Any = "1PL", **settings: Any) -> Any:
+def fitted(n, model="1PL", **settings):
     """A fit of some systems to 60 items."""
     generator = np.random.default_rng(0)
     responses = answers(generator.normal(size=n), generator.normal(size=60), generator)
@@ -342,17 +334,17 @@ def fitted(n: int, model: Any = "1PL", **settings: Any) -> Any:
         return fit(responses, model, **settings)
 
 
-def test_systems_without_original_answers_are_left_out() -> None:
+def test_systems_without_original_answers_are_left_out():
     old = ResponseMatrix([[1, 0, np.nan], [0, 1, np.nan], [np.nan, np.nan, 1]])
     new = ResponseMatrix([[1, 1, 0], [0, 0, 1], [0, 1, 1]])
-    known: Any = {"difficulties": [0, 1, 2], "original_difficulties": [0.0, 1.0, np.nan]}
+    known = {"difficulties": [0, 1, 2], "original_difficulties": [0.0, 1.0, np.nan]}
     assert len(expected_performance(old, new, **known)) == 2
     with pytest.raises(ValueError, match="no system answered new items and original ones"):
         expected_performance(old, new, systems=["respondent-3"], **known)
 
 
 @pytest.mark.parametrize(("n", "model", "least"), [(16, "1PL", 40), (40, "2PL", 100)])
-def test_few_systems_are_warned_of(n: int, model: str, least: int) -> None:
+def test_few_systems_are_warned_of(n, model, least):
     result = fitted(n, model)
     again = ResponseMatrix(
         1 - result.responses.values, result.respondent_labels, result.item_labels
@@ -362,17 +354,14 @@ def test_few_systems_are_warned_of(n: int, model: str, least: int) -> None:
     assert found[0].message.finding.values == {"n": n, "least": least, "model": model}
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"difficulties": np.zeros(60)}, "need original_difficulties"),
-        (
-            {"difficulties": np.arange(60), "original_difficulties": np.ones(60)},
-            "no system answered .* original ones of different difficulty",
-        ),
-    ],
-)
-def test_a_score_that_cannot_be_meant_is_refused(settings: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"difficulties": np.zeros(60)}, "need original_difficulties"),
+    (
+        {"difficulties": np.arange(60), "original_difficulties": np.ones(60)},
+        "no system answered .* original ones of different difficulty",
+    ),
+])  # fmt: skip
+def test_a_score_that_cannot_be_meant_is_refused(settings, message):
     result = fitted(40)
     again = ResponseMatrix(1 - result.responses.values, items=result.item_labels)
     with pytest.raises(ValueError, match=message):

@@ -1,9 +1,6 @@
 """Claims about learning surfaces."""
 
-from __future__ import annotations
-
 import sys
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +12,7 @@ from irtkit import learning_surface
 api = pytest.importorskip("statsmodels.api")
 
 
-def frame_of(n_items: int = 200, seed: int = 0) -> pd.DataFrame:
+def frame_of(n_items=200, seed=0):
     """Answers of two systems at four sizes."""
     generator = np.random.default_rng(seed)
     difficulty = pd.Series(generator.normal(size=n_items))
@@ -30,7 +27,7 @@ def frame_of(n_items: int = 200, seed: int = 0) -> pd.DataFrame:
     return frame.assign(right=generator.random(len(frame)) < 1 / (1 + np.exp(-z)))
 
 
-def test_coefficients_and_errors_agree_with_statsmodels() -> None:
+def test_coefficients_and_errors_agree_with_statsmodels():
     frame = frame_of()
     found = learning_surface(frame)
     terms = ["intercept", "log training_size", "difficulty", "log training_size:difficulty"]
@@ -52,7 +49,7 @@ def test_coefficients_and_errors_agree_with_statsmodels() -> None:
         assert (ours["high"] - ours["estimate"]).to_numpy() == pytest.approx(reach.to_numpy())
 
 
-def test_errors_clustered_in_two_ways_are_sums_of_scores() -> None:
+def test_errors_clustered_in_two_ways_are_sums_of_scores():
     frame = frame_of(100)
     found = learning_surface(frame, by=["model"], clusters=["item", "training_size"])
     assert found.systems["n_clusters"].tolist() == [4, 4]
@@ -68,7 +65,7 @@ def test_errors_clustered_in_two_ways_are_sums_of_scores() -> None:
     assert both.to_numpy() == pytest.approx((item + batch - row).to_numpy(), rel=0.05)
 
 
-def test_the_grid_is_the_surface() -> None:
+def test_the_grid_is_the_surface():
     found = learning_surface(frame_of())
     grid, terms = found.grid, found.coefficients.loc["a", "estimate"].to_numpy()
     assert len(grid) == 2 * 25 * 25
@@ -79,7 +76,7 @@ def test_the_grid_is_the_surface() -> None:
     assert grid["training_size"].agg(["min", "max"]).tolist() == pytest.approx([10, 5000])
 
 
-def test_the_same_covariate_may_be_of_items_and_all_systems_be_pooled() -> None:
+def test_the_same_covariate_may_be_of_items_and_all_systems_be_pooled():
     minutes = frame_of().rename(columns={"training_size": "minutes"}).drop(columns="difficulty")
     found = learning_surface(minutes, covariate="minutes", log=False)
     assert found.coefficients.loc["a"].index.tolist() == ["intercept", "minutes"]
@@ -92,19 +89,14 @@ def test_the_same_covariate_may_be_of_items_and_all_systems_be_pooled() -> None:
     assert found.coefficients.loc[("a", "one")].index[2] == "difficulty"
 
 
-@pytest.mark.parametrize(
-    ("sizes", "right", "status"),
-    [
-        ([1, 2, 3, 4], [0, 0, 1, 1], "unbounded"),
-        ([1, 2, 2, 3], [0, 0, 1, 1], "unbounded"),  # separated but for a point of both
-        ([1, 2, 3, 4], [1, 1, 1, 1], "unbounded"),
-        ([2, 2, 2, 2], [0, 1, 0, 1], "collinear"),
-        ([1, 2, 3, 4], [0, 1, 0, 1], "ok"),
-    ],
-)
-def test_a_surface_without_a_maximum_is_reported(
-    sizes: list[int], right: list[int], status: str
-) -> None:
+@pytest.mark.parametrize(("sizes", "right", "status"), [
+    ([1, 2, 3, 4], [0, 0, 1, 1], "unbounded"),
+    ([1, 2, 2, 3], [0, 0, 1, 1], "unbounded"),  # separated but for a point of both
+    ([1, 2, 3, 4], [1, 1, 1, 1], "unbounded"),
+    ([2, 2, 2, 2], [0, 1, 0, 1], "collinear"),
+    ([1, 2, 3, 4], [0, 1, 0, 1], "ok"),
+])  # fmt: skip
+def test_a_surface_without_a_maximum_is_reported(sizes, right, status):
     frame = pd.DataFrame({"model": "net", "training_size": sizes * 5, "right": right * 5})
     found = learning_surface(frame)
     assert found.systems.loc["net", "status"] == status
@@ -115,7 +107,7 @@ def test_a_surface_without_a_maximum_is_reported(
 
 
 @pytest.mark.filterwarnings("ignore:overflow")  # of statsmodels, whose probabilities become 0
-def test_a_far_maximum_is_reached() -> None:
+def test_a_far_maximum_is_reached():
     # log-odds of the rows pass 32, and yet two rows on the wrong side keep them finite
     values = np.linspace(-10, 10, 2000)
     right = (values > 0).astype(float)
@@ -127,22 +119,17 @@ def test_a_far_maximum_is_reached() -> None:
     assert (right - 1 / (1 + np.exp(-log_odds))).sum() == pytest.approx(0, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("change", "settings", "message"),
-    [
-        ({"training_size": 0}, {}, "must be above 0, or be taken with log=False"),
-        ({"right": 2}, {}, "column 'right' must be 0 or 1"),
-        ({}, {"covariate": "siz"}, "names 'siz', which is not a column"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(
-    change: dict[str, Any], settings: dict[str, Any], message: str
-) -> None:
+@pytest.mark.parametrize(("change", "settings", "message"), [
+    ({"training_size": 0}, {}, "must be above 0, or be taken with log=False"),
+    ({"right": 2}, {}, "column 'right' must be 0 or 1"),
+    ({}, {"covariate": "siz"}, "names 'siz', which is not a column"),
+])  # fmt: skip
+def test_what_cannot_be_meant_is_refused(change, settings, message):
     with pytest.raises(ValueError, match=message):
         learning_surface(frame_of(20).assign(**change), **settings)
 
 
-def test_without_statsmodels_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_statsmodels_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels.genmod.generalized_linear_model", None)
     with pytest.raises(ImportError, match=r"irtkit\[curves\]"):
         learning_surface(frame_of(20))

@@ -14,15 +14,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[Any]
 
-    Array = NDArray[Any]
 
 FOLDER = Path(__file__).parent
 THETA = np.linspace(-8.0, 8.0, 401)
@@ -43,22 +42,22 @@ class Case:
     trials: Array
 
     @property
-    def n_items(self) -> int:
+    def n_items(self):
         return self.right.shape[1]
 
     @property
-    def sizes(self) -> list[int]:
+    def sizes(self):
         """Numbers of slopes, intercepts, logits of guessing, and of what the prior learns."""
         n = self.n_items
         n_slopes = 1 if self.model in {"1PL", "Rasch"} else n
         n_learned = {"weak": 1 if n_slopes == 1 else 2}.get(self.prior, 0)
         return [n_slopes, n, n if self.model == "3PL" else 0, n_learned]
 
-    def split(self, x: Array) -> list[Array]:
+    def split(self, x):
         """Slopes (Rasch: the SD of ability), intercepts, logits of guessing, location, log τ."""
         return np.split(x, np.cumsum(self.sizes)[:-1])
 
-    def by_node(self, x: Array) -> Array:
+    def by_node(self, x):
         """Log of the probability of a respondent's answers and of each node, (n, 401)."""
         slope, intercept, logit, _ = self.split(x)
         z = THETA[:, None] * slope + intercept
@@ -69,17 +68,17 @@ class Case:
         wrong = self.trials - self.right
         return self.right @ log_right.T + wrong @ log_wrong.T + LOG_WEIGHTS
 
-    def log_likelihood(self, x: Array) -> Any:
+    def log_likelihood(self, x):
         """Marginal log-likelihood."""
         joint = self.by_node(x)
         peak = joint.real.max(axis=1, keepdims=True)
         return (peak[:, 0] + np.log(np.exp(joint - peak).sum(axis=1))).sum()
 
-    def objective(self, x: Array) -> Any:
+    def objective(self, x):
         """Log-likelihood plus log prior."""
         return self.log_likelihood(x) + PRIORS[self.prior](*self.split(x))
 
-    def abilities(self, x: Array) -> tuple[Array, Array]:
+    def abilities(self, x):
         """Posterior means and SDs in units in which ability is N(0, 1)."""
         posterior = np.exp(self.by_node(x) - self.by_node(x).max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
@@ -87,30 +86,30 @@ class Case:
         return mean, np.sqrt(posterior @ THETA**2 - mean**2)
 
 
-def normal(value: Any, mean: float, sd: float) -> Any:
+def normal(value, mean, sd):
     return -0.5 * (((value - mean) / sd) ** 2).sum()
 
 
-def size(slope: Array) -> Array:
+def size(slope):
     """Absolute values, by a formula that a complex step goes through."""
     return np.sqrt(slope**2)
 
 
-def no_prior(*_: Array) -> float:
+def no_prior(*_):
     return 0.0
 
 
-def prior_of_guessing(_slope: Array, _intercept: Array, logit: Array, _learned: Array) -> Any:
+def prior_of_guessing(_slope, _intercept, logit, _learned):
     """Logit of guessing N(−1.1, 0.5²)."""
     return normal(logit, -1.1, 0.5)
 
 
-def prior_of_items(slope: Array, intercept: Array, _logit: Array, _learned: Array) -> Any:
+def prior_of_items(slope, intercept, _logit, _learned):
     """Slopes N(1, 0.6²), intercepts N(0, 2²)."""
     return normal(slope, 1.0, 0.6) + normal(intercept, 0.0, 2.0)
 
 
-def weak_prior(slope: Array, intercept: Array, logit: Array, learned: Array) -> Any:
+def weak_prior(slope, intercept, logit, learned):
     """The prior that the docstring of ``irtkit.WeakPrior`` defines, at its default values."""
     location = learned[0]
     total = normal(intercept - location * slope, 0.0, 3.0) + normal(location, 0.0, 5.0)
@@ -136,20 +135,20 @@ PRIORS = {
 }
 
 
-def gradient(case: Case, x: Array) -> Array:
+def gradient(case, x):
     """Gradient of the objective by complex steps."""
     steps = 1j * SMALL * np.eye(len(x))
     return np.array([case.objective(x + step).imag / SMALL for step in steps])
 
 
-def hessian(case: Case, x: Array) -> Array:
+def hessian(case, x):
     """Second derivatives of the objective by central differences of the gradient."""
     steps = STEP * np.eye(len(x))
     rows = [(gradient(case, x + step) - gradient(case, x - step)) / (2 * STEP) for step in steps]
     return 0.5 * (np.array(rows) + np.array(rows).T)
 
 
-def maximum(case: Case) -> tuple[Array, Array]:
+def maximum(case):
     """Where the objective is largest, and the covariance of the parameters there."""
     n_slopes, n_items, n_logits, n_learned = case.sizes
     start = np.concatenate(
@@ -166,7 +165,7 @@ def maximum(case: Case) -> tuple[Array, Array]:
     return x, np.linalg.inv(-hessian(case, x))
 
 
-def named(case: Case, x: Array) -> dict[str, Array]:
+def named(case, x):
     """Parameters as they are reported, by name; a complex step goes through."""
     slope, intercept, logit, _ = case.split(x)
     if case.model == "Rasch":
@@ -176,7 +175,7 @@ def named(case: Case, x: Array) -> dict[str, Array]:
     return found | ({"guessing": 1 / (1 + np.exp(-logit))} if len(logit) else {})
 
 
-def reference(case: Case) -> dict[str, Any]:
+def reference(case):
     """What a fit must find."""
     x, covariance = maximum(case)
     steps = 1j * SMALL * np.eye(len(x))
@@ -192,12 +191,12 @@ def reference(case: Case) -> dict[str, Any]:
     return about | {name: rounded(values) for name, values in found.items()}
 
 
-def rounded(values: Array) -> Any:
+def rounded(values):
     """Plain numbers, as they are stored."""
     return np.vectorize(lambda value: float(f"{value:.{DIGITS}g}"))(values).tolist()
 
 
-def simulated(name: str) -> tuple[Array, Array]:
+def simulated(name):
     """Right answers and trials, respondents × items."""
     n, n_items, seed = {"missing": (200, 8, 1), "guessed": (300, 6, 2), "repeated": (60, 5, 3)}.get(
         name, (40, 30, 4)
@@ -231,7 +230,7 @@ FITS = {
 }
 
 
-def main() -> None:
+def main():
     """Write responses and references."""
     references = []
     for name, fits in FITS.items():

@@ -1,26 +1,18 @@
 """What tests of the statistics of fit share."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 
-from irtkit import FitResult, ItemPrior, Normal, fit
+from irtkit import ItemPrior, Normal, fit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-FITS: dict[tuple[str, str], FitResult] = {}
+FITS = {}
 """Fits that a test has asked for, which others get too."""
 
 
 @pytest.fixture
-def mirt_fit(classical_test: Callable[[str], Any]) -> Callable[[str, str], Any]:
+def mirt_fit(classical_test):
     """Fit a classical test as R's mirt did, and find what that says of the fit."""
 
-    def of(name: str, model: str) -> tuple[FitResult, dict[str, Any]]:
+    def of(name, model):
         responses, mirt = classical_test(name)
         if (name, model) not in FITS:
             guessing = ItemPrior(guessing=Normal(-1.1, 0.5))

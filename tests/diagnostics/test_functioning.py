@@ -1,7 +1,5 @@
 """Claims about items that are harder for one group than its ability explains."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,15 +10,8 @@ N_ITEMS = 30
 
 
 def drawn(
-    n: tuple[int, int] = (400, 400),
-    n_items: int = N_ITEMS,
-    *,
-    shift: float = 1.0,
-    harder: float = 0.0,
-    which: slice = slice(0, 3),
-    missing: float = 0.0,
-    seed: int = 0,
-) -> tuple[irtkit.ResponseMatrix, list[str]]:
+    n=(400, 400), n_items=N_ITEMS, *, shift=1.0, harder=0.0, which=slice(0, 3), missing=0.0, seed=0
+):
     """Two groups one SD apart. Some items are harder for the second, or have another slope."""
     rng = np.random.default_rng(seed)
     second = np.repeat([False, True], n)
@@ -39,7 +30,7 @@ def drawn(
     return irtkit.ResponseMatrix(values), ["new" if one else "old" for one in second]
 
 
-def test_one_item_in_twenty_differs_by_chance_between_groups_one_sd_apart() -> None:
+def test_one_item_in_twenty_differs_by_chance_between_groups_one_sd_apart():
     p = []
     for seed in range(5):  # 150 items: the share below 0.05 has a standard error of 1.8 %
         responses, groups = drawn(missing=0.3, seed=seed)
@@ -48,7 +39,7 @@ def test_one_item_in_twenty_differs_by_chance_between_groups_one_sd_apart() -> N
 
 
 @pytest.mark.parametrize("harder", [0.9, -0.9])
-def test_planted_items_are_found_with_their_direction(harder: float) -> None:
+def test_planted_items_are_found_with_their_direction(harder):
     responses, groups = drawn((800, 800), shift=0.0, harder=harder, seed=3)
     found = irtkit.differential_functioning(responses, groups, fdr=0.01, reference="old")
     assert set(found["harder_for"][:3]) == {"new" if harder > 0 else "old"}
@@ -58,7 +49,7 @@ def test_planted_items_are_found_with_their_direction(harder: float) -> None:
     assert found.attrs == {"reference": "old", "focal": "new"}
 
 
-def test_near_copies_are_counted_as_what_they_are() -> None:
+def test_near_copies_are_counted_as_what_they_are():
     p = []
     for seed in range(4):
         responses, groups = drawn((30, 30), 60, shift=0.0, seed=seed)
@@ -71,7 +62,7 @@ def test_near_copies_are_counted_as_what_they_are() -> None:
     assert np.mean(np.concatenate(p) < 0.05) < 0.1
 
 
-def test_given_anchors_are_not_tested() -> None:
+def test_given_anchors_are_not_tested():
     responses, groups = drawn(harder=1.2, which=slice(0, 15), seed=4)
     anchors = responses.items[20:]
     found = irtkit.differential_functioning(responses, groups, anchors=anchors)
@@ -81,7 +72,7 @@ def test_given_anchors_are_not_tested() -> None:
     assert (found["harder_for"][15:20] != "").sum() <= 1
 
 
-def test_items_without_variance_lack_a_p_value_and_trials_enter_as_proportions() -> None:
+def test_items_without_variance_lack_a_p_value_and_trials_enter_as_proportions():
     responses, groups = drawn((60, 60), seed=6)
     right = responses.values.astype(int).copy()
     right[:, 5] = 1
@@ -93,7 +84,7 @@ def test_items_without_variance_lack_a_p_value_and_trials_enter_as_proportions()
     np.testing.assert_allclose(found["statistic"], once["statistic"], rtol=0.1, atol=0.05)
 
 
-def test_groups_come_from_a_column_and_a_cut() -> None:
+def test_groups_come_from_a_column_and_a_cut():
     responses, groups = drawn((50, 50))
     dates = ["2023-05-01" if group == "old" else "2024-06-01" for group in groups]
     table = pd.DataFrame({"date": dates, "family": groups}, index=responses.respondents)
@@ -104,7 +95,7 @@ def test_groups_come_from_a_column_and_a_cut() -> None:
     np.testing.assert_array_equal(by_date["statistic"], by_family["statistic"])
 
 
-def test_one_group_is_compared_with_all_others() -> None:
+def test_one_group_is_compared_with_all_others():
     responses, _ = drawn((60, 60))
     groups = ["a"] * 40 + ["b"] * 40 + ["c"] * 39 + [None]
     with pytest.raises(ValueError, match=r"are 3: a, b, c\. Use focal="):
@@ -114,20 +105,17 @@ def test_one_group_is_compared_with_all_others() -> None:
     assert found["n_reference"].iloc[0] == 79
 
 
-@pytest.mark.parametrize(
-    ("settings", "rule"),
-    [
-        ({"groups": "family"}, "got 'family'"),
-        ({"focal": "newer"}, "focal must be one of new, old, got"),
-        (
-            {"anchors": ["item-1", "item-99", "item-2"]},
-            "anchors must be labels of items, and these are not: item-99",
-        ),
-        ({"anchors": ["item-1"]}, "3 items or more"),
-        ({"groups": ["old"] * 115 + ["new"] * 5}, "'new' has 5 respondents with a response"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(settings: dict[str, object], rule: str) -> None:
+@pytest.mark.parametrize(("settings", "rule"), [
+    ({"groups": "family"}, "got 'family'"),
+    ({"focal": "newer"}, "focal must be one of new, old, got"),
+    (
+        {"anchors": ["item-1", "item-99", "item-2"]},
+        "anchors must be labels of items, and these are not: item-99",
+    ),
+    ({"anchors": ["item-1"]}, "3 items or more"),
+    ({"groups": ["old"] * 115 + ["new"] * 5}, "'new' has 5 respondents with a response"),
+])  # fmt: skip
+def test_what_cannot_be_compared_is_refused(settings, rule):
     responses, groups = drawn((60, 60))
     with pytest.raises(ValueError, match=rule):
         irtkit.differential_functioning(responses, **({"groups": groups} | settings))

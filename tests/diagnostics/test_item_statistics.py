@@ -1,10 +1,7 @@
 """Fit of items and respondents: R's mirt, naive definitions, alarms if a model holds or not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,11 +19,6 @@ from irtkit.diagnostics.item_statistics import (
 )
 from tests.crowds import drawn, fitted, fitted_tasks, of_two_tasks
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from irtkit.irf import Array, ModelName
-
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
 COMPLETE = [
@@ -38,15 +30,13 @@ GUESSING = [(name, "3PLnorm") for name in ("lsat6", "lsat7", "sat12")]
 MISSING = [("sat12_missing", model) for model in ("Rasch", "1PL", "2PL")]
 
 
-def by_mirt(expected: dict[str, Any], name: str) -> Array:
+def by_mirt(expected, name):
     column = pd.DataFrame(expected["itemfit_S_X2"])[name]
     return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)
 
 
 @pytest.mark.parametrize(("name", "model"), COMPLETE + GUESSING)
-def test_mean_squares_are_those_of_mirt(
-    mirt_fit: Callable[[str, str], Any], name: str, model: str
-) -> None:
+def test_mean_squares_are_those_of_mirt(mirt_fit, name, model):
     result, expected = mirt_fit(name, model)
     table = item_fit(result)
     # abilities of Rasch reach beyond mirt's grid there, and its EAP of the extremes differ by 0.01
@@ -58,9 +48,7 @@ def test_mean_squares_are_those_of_mirt(
 
 
 @pytest.mark.parametrize(("name", "model"), COMPLETE + GUESSING + MISSING)
-def test_s_x2_and_its_degrees_of_freedom_agree_with_mirt(
-    mirt_fit: Callable[[str, str], Any], name: str, model: str
-) -> None:
+def test_s_x2_and_its_degrees_of_freedom_agree_with_mirt(mirt_fit, name, model):
     result, expected = mirt_fit(name, model)
     table = item_fit(result)
     found, df = by_mirt(expected, "S_X2"), by_mirt(expected, "df.S_X2")
@@ -78,7 +66,7 @@ def test_s_x2_and_its_degrees_of_freedom_agree_with_mirt(
     assert (table["status"] == "ok").tolist() == (df > 0).tolist()
 
 
-def test_an_item_that_falls_again_is_found() -> None:
+def test_an_item_that_falls_again_is_found():
     values = drawn(1000, 30).values.copy()
     strength = np.argsort(np.argsort(values.sum(axis=1))) / 1000
     falls = np.exp(-0.5 * ((strength - 0.6) / 0.2) ** 2)
@@ -94,7 +82,7 @@ def test_an_item_that_falls_again_is_found() -> None:
     assert not any("poor_fit" in each for each in irtkit.flag_items(result)["reasons"])
 
 
-def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2() -> None:
+def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2():
     values = drawn(600, 20).values.copy()
     values[:100, 3] = -1
     result = fit(ResponseMatrix(values), standard_errors=False)
@@ -108,7 +96,7 @@ def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2() -> None:
     assert table[["s_x2", "df", "p_value", "q_value"]].isna().all(axis=None)
 
 
-def test_few_respondents_give_nan_as_p_value() -> None:
+def test_few_respondents_give_nan_as_p_value():
     result = fit(drawn(25, 60), standard_errors=False)
     table = item_fit(result)
     assert table["p_value"].isna().all()
@@ -117,8 +105,8 @@ def test_few_respondents_give_nan_as_p_value() -> None:
 
 @pytest.mark.filterwarnings("ignore:No ability differences")
 @pytest.mark.parametrize("statistic", ["item_fit", "respondent_fit", "local_dependence"])
-def test_responses_without_single_cells_are_refused(statistic: str) -> None:
-    of: Any = getattr(irtkit, statistic)
+def test_responses_without_single_cells_are_refused(statistic):
+    of = getattr(irtkit, statistic)
     with pytest.raises(TypeError, match="result must be a FitResult"):
         of(None)
     with pytest.raises(ValueError, match=f"{statistic} is not for a result without"):
@@ -131,7 +119,7 @@ def test_responses_without_single_cells_are_refused(statistic: str) -> None:
         of(twice)
 
 
-def parts_of(n_items: int, guessing: float = 0.0) -> Fitted:
+def parts_of(n_items, guessing=0.0):
     generator = np.random.default_rng(n_items)
     items = ItemParameters.from_difficulty(
         generator.lognormal(0, 0.4, n_items), generator.normal(size=n_items), guessing
@@ -140,12 +128,12 @@ def parts_of(n_items: int, guessing: float = 0.0) -> Fitted:
     return Fitted(nothing, np.zeros(1), items, np.eye(1), np.arange(n_items), one, None)
 
 
-def curves(parts: Fitted) -> tuple[Array, Array, Array]:
+def curves(parts):
     nodes, weights = parts.grid()
     return nodes, parts.items.probability(nodes).T, weights
 
 
-def test_proportions_by_recursion_agree_with_all_patterns() -> None:
+def test_proportions_by_recursion_agree_with_all_patterns():
     _, p, weights = curves(parts_of(5, 0.2))
     right, total = np.zeros((5, 4)), np.zeros(4)
     for pattern in product((0, 1), repeat=5):
@@ -157,7 +145,7 @@ def test_proportions_by_recursion_agree_with_all_patterns() -> None:
     assert by_recursion(p, weights) == pytest.approx(right / total, abs=1e-12)
 
 
-def test_shares_between_knots_are_interpolated() -> None:
+def test_shares_between_knots_are_interpolated():
     parts = parts_of(300)
     _, p, weights = curves(parts)
     scores, first = np.arange(60, 240), np.arange(0, 180, 12)
@@ -169,7 +157,7 @@ def test_shares_between_knots_are_interpolated() -> None:
 
 
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
-def test_zh_is_the_standardised_log_likelihood(model: ModelName) -> None:
+def test_zh_is_the_standardised_log_likelihood(model):
     values = drawn(150, 25, guessing=0.2 * (model == "3PL")).values.copy()
     values[::3, 4] = -1
     result = fit(ResponseMatrix(values), model, standard_errors=False)
@@ -183,7 +171,7 @@ def test_zh_is_the_standardised_log_likelihood(model: ModelName) -> None:
         assert found == pytest.approx((observed - expected) / variance**0.5)
 
 
-def test_lz_agrees_with_snijders() -> None:
+def test_lz_agrees_with_snijders():
     result = fit(drawn(100, 25), standard_errors=False)
     slope, p = result.parameters.discrimination, result.probability().to_numpy()
     y, lz = result.responses.values, respondent_fit(result)["lz"].to_numpy()
@@ -196,7 +184,7 @@ def test_lz_agrees_with_snijders() -> None:
 
 
 @pytest.mark.parametrize("z", [-4.0, -2.0, 1.0])
-def test_the_tail_of_lz_agrees_with_all_patterns(z: float) -> None:
+def test_the_tail_of_lz_agrees_with_all_patterns(z):
     generator = np.random.default_rng(0)
     p, weight = generator.uniform(0.7, 0.97, 14), generator.lognormal(0, 0.3, 14)
     weight /= np.sqrt((p * (1 - p) * weight**2).sum())
@@ -207,7 +195,7 @@ def test_the_tail_of_lz_agrees_with_all_patterns(z: float) -> None:
     assert found[0] == pytest.approx(exact, rel=0.1)
 
 
-def test_the_least_likely_answers_have_the_least_p_values() -> None:
+def test_the_least_likely_answers_have_the_least_p_values():
     values = drawn(300, 30).values.copy()
     order = np.argsort(values.mean(axis=0))
     values[17, order] = np.arange(30) < 15  # the harder half right, the easier half wrong
@@ -222,7 +210,7 @@ def test_the_least_likely_answers_have_the_least_p_values() -> None:
 
 @pytest.mark.filterwarnings("ignore:Not converged")
 @pytest.mark.parametrize("abilities", ["task", 2])
-def test_fit_is_judged_given_several_abilities(abilities: object) -> None:
+def test_fit_is_judged_given_several_abilities(abilities):
     values = of_two_tasks(800, 30, seed=2)
     result = fitted_tasks(values, abilities)
     fit, people = irtkit.item_fit(result), irtkit.respondent_fit(result)

@@ -1,9 +1,5 @@
 """M2 against R's mirt, and against its definition with all matrices written out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -17,13 +13,8 @@ from irtkit import (
     model_fit,
     simulate_responses,
 )
-from irtkit.diagnostics.limited_information import BivariateMargins, margins_of
+from irtkit.diagnostics.limited_information import margins_of
 from tests.crowds import drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from irtkit.irf import Array, ModelName
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
@@ -35,14 +26,14 @@ BY_MIRT = [
 ]
 
 
-def written_out(margins: BivariateMargins) -> float:
+def written_out(margins):
     """M2 with Ξ, Δ and an orthogonal complement of Δ as matrices."""
     p, weights = margins.p, margins.weights
     n_items, one, other = len(p), *np.triu_indices(len(p), 1)
     alone = np.eye(n_items, dtype=bool)
     items = np.vstack([alone, alone[one] | alone[other]])  # of each moment
 
-    def moments(items: Array) -> Array:
+    def moments(items):
         return np.where(items[..., None], p, 1).prod(axis=-2) @ weights
 
     expected = moments(items)
@@ -61,9 +52,7 @@ def written_out(margins: BivariateMargins) -> float:
 
 
 @pytest.mark.parametrize(("name", "model"), BY_MIRT)
-def test_indices_agree_with_mirt(
-    mirt_fit: Callable[[str, str], Any], name: str, model: str
-) -> None:
+def test_indices_agree_with_mirt(mirt_fit, name, model):
     result, mirt = mirt_fit(name, model)
     found, expected = model_fit(result), mirt["M2"]
     assert found.m2 == pytest.approx(expected["M2"], rel=1e-3)
@@ -76,12 +65,12 @@ def test_indices_agree_with_mirt(
 
 
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "3PL"])
-def test_m2_is_its_definition(model: ModelName) -> None:
+def test_m2_is_its_definition(model):
     result = fit(drawn(400, 8, guessing=0.2 * (model == "3PL")), model, standard_errors=False)
     assert model_fit(result).m2 == pytest.approx(written_out(margins_of(result)), rel=1e-9)
 
 
-def test_two_abilities_are_rejected() -> None:
+def test_two_abilities_are_rejected():
     generator = np.random.default_rng(0)
     ability = generator.normal(size=(800, 2))
     logits = np.repeat(1.5 * ability, 8, axis=1) + generator.normal(size=16)
@@ -92,7 +81,7 @@ def test_two_abilities_are_rejected() -> None:
     assert found.rmsea_low > 0.05
 
 
-def test_what_m2_is_not_for_is_refused() -> None:
+def test_what_m2_is_not_for_is_refused():
     values = drawn(60, 6).values.copy()
     values[7, 2] = -1
     with pytest.raises(ValueError, match=r"complete responses, and 1 of 60 .* respondent-8\."):
@@ -104,7 +93,7 @@ def test_what_m2_is_not_for_is_refused() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # that respondents answer alike
-def test_copies_have_the_weight_of_independent_respondents(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_have_the_weight_of_independent_respondents(monkeypatch):
     generator = np.random.default_rng(0)
     items = ItemParameters.from_difficulty(np.ones(30), np.linspace(-1.5, 1.5, 30))
     values = simulate_responses(items, generator.normal(size=150), seed=1).values

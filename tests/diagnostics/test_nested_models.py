@@ -1,9 +1,6 @@
 """Likelihood ratio tests against R's mirt, theory, simulated data, and fits that do not match."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +8,6 @@ import pytest
 from scipy.stats import chi2
 
 from irtkit import (
-    FitResult,
     ItemParameters,
     ResponseMatrix,
     fit,
@@ -19,49 +15,35 @@ from irtkit import (
     simulate_responses,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
 MIRT_GRID = (61, 6.0)
 
 
-def drawn(slopes: NDArray[np.float64], n_respondents: int, seed: int) -> ResponseMatrix:
+def drawn(slopes, n_respondents, seed):
     generator = np.random.default_rng(seed)
     items = ItemParameters.from_difficulty(slopes, np.linspace(-1, 1, len(slopes)))
     return simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
 
 
-def pair(
-    responses: ResponseMatrix,
-    smaller: ModelName = "1PL",
-    larger: ModelName = "2PL",
-    **settings: Any,
-) -> tuple[FitResult, FitResult]:
+def pair(responses, smaller="1PL", larger="2PL", **settings):
     given = {"prior": None, **settings}
     return fit(responses, smaller, **given), fit(responses, larger, **given)
 
 
 @pytest.fixture(scope="module")
-def responses() -> ResponseMatrix:
+def responses():
     return drawn(np.array([0.5, 0.7, 1.0, 1.4, 2.0]), 400, seed=0)
 
 
 @pytest.fixture(scope="module")
-def fits(responses: ResponseMatrix) -> tuple[FitResult, FitResult]:
+def fits(responses):
     return pair(responses)
 
 
 @pytest.mark.parametrize("smaller", ["Rasch", "1PL"])
 @pytest.mark.parametrize("name", ["lsat6", "lsat7"])
-def test_the_statistic_agrees_with_mirt(
-    classical_test: Callable[[str], Any], name: str, smaller: ModelName
-) -> None:
+def test_the_statistic_agrees_with_mirt(classical_test, name, smaller):
     matrix, models = classical_test(name)
     test = likelihood_ratio_test(*pair(matrix, smaller, quadrature=MIRT_GRID))
     expected = 2 * (models["2PL"]["logLik"] - models[smaller]["logLik"])
@@ -75,7 +57,7 @@ def test_the_statistic_agrees_with_mirt(
         )
 
 
-def test_copies_of_respondents_do_not_reject_equal_slopes() -> None:
+def test_copies_of_respondents_do_not_reject_equal_slopes():
     values = drawn(np.ones(30), 60, seed=0).values
     families = np.repeat(values, 4, axis=0)
     smaller, larger = pair(ResponseMatrix(families), standard_errors=False)
@@ -89,7 +71,7 @@ def test_copies_of_respondents_do_not_reject_equal_slopes() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_what_makes_a_p_value_inexact_is_a_finding(fits: tuple[FitResult, FitResult]) -> None:
+def test_what_makes_a_p_value_inexact_is_a_finding(fits):
     one, other = fits
     coarse = replace(other.quadrature, estimated_error=20.0)
     flat = ("ok", "no variance", *other.status[2:])
@@ -106,16 +88,14 @@ def test_what_makes_a_p_value_inexact_is_a_finding(fits: tuple[FitResult, FitRes
         assert 0 <= test.p_value <= 1
 
 
-def test_a_prior_is_warned_of_and_rounding_is_not(
-    responses: ResponseMatrix, fits: tuple[FitResult, FitResult]
-) -> None:
+def test_a_prior_is_warned_of_and_rounding_is_not(responses, fits):
     with pytest.warns(UserWarning, match="the 2PL had a prior"):
         likelihood_ratio_test(fits[0], fit(responses, "2PL"))
     near = replace(fits[1], log_likelihood=fits[0].log_likelihood - 1e-7)
     assert likelihood_ratio_test(fits[0], near).statistic == 0
 
 
-def test_one_ability_is_tested_against_tasks_and_tasks_against_free_ones() -> None:
+def test_one_ability_is_tested_against_tasks_and_tasks_against_free_ones():
     """The 5 % test calls 1 of 60 boards with one ability, and 6 of 60 with one for each task."""
     generator = np.random.default_rng(2)
     task = np.arange(12) % 2
@@ -140,17 +120,13 @@ def test_one_ability_is_tested_against_tasks_and_tasks_against_free_ones() -> No
 
 
 @pytest.mark.parametrize(("smaller", "larger"), [("Rasch", "1PL"), ("2PL", "2PL"), ("2PL", "1PL")])
-def test_only_nested_models_in_their_order_are_compared(
-    fits: tuple[FitResult, FitResult], smaller: ModelName, larger: ModelName
-) -> None:
+def test_only_nested_models_in_their_order_are_compared(fits, smaller, larger):
     made = {"Rasch": replace(fits[0], model="Rasch"), "1PL": fits[0], "2PL": fits[1]}
     with pytest.raises(ValueError, match="must be nested models"):
         likelihood_ratio_test(made[smaller], made[larger])
 
 
-def test_fits_of_different_responses_are_refused(
-    responses: ResponseMatrix, fits: tuple[FitResult, FitResult]
-) -> None:
+def test_fits_of_different_responses_are_refused(responses, fits):
     values = responses.values.copy()
     i = int(np.flatnonzero((values[:, 0] == 1) & (values[:, 1] == 0))[0])
     j = int(np.flatnonzero((values[:, 0] == 0) & (values[:, 1] == 1))[0])

@@ -1,23 +1,17 @@
 """Q3 against correlations written out, in blocks, with missing cells, and its expectation."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import FitResult, ResponseMatrix, fit, local_dependence
+from irtkit import ResponseMatrix, fit, local_dependence
 from tests.crowds import drawn, fitted_tasks, of_two_tasks
-
-if TYPE_CHECKING:
-    from irtkit.irf import Array
 
 
 @pytest.fixture(scope="module", params=["complete", "missing"])
-def result(request: pytest.FixtureRequest) -> FitResult:
+def result(request):
     values = drawn(300, 20).values.copy()
     values[:150, 6] = values[:150, 3]
     if request.param == "missing":
@@ -26,7 +20,7 @@ def result(request: pytest.FixtureRequest) -> FitResult:
         return fit(ResponseMatrix(values), standard_errors=False)
 
 
-def all_pairs(result: FitResult) -> Array:
+def all_pairs(result):
     table = local_dependence(result, threshold=0.0, top=None)
     place = {label: k for k, label in enumerate(result.item_labels)}
     square = np.full((20, 20), np.nan)
@@ -34,7 +28,7 @@ def all_pairs(result: FitResult) -> Array:
     return square
 
 
-def test_q3_is_the_correlation_of_residuals(result: FitResult) -> None:
+def test_q3_is_the_correlation_of_residuals(result):
     y = result.responses.values
     residual = pd.DataFrame(np.where(y < 0, np.nan, y - result.probability().to_numpy()))
     expected = residual.corr().to_numpy()
@@ -43,7 +37,7 @@ def test_q3_is_the_correlation_of_residuals(result: FitResult) -> None:
     assert np.isnan(all_pairs(result)[np.tril_indices(20)]).all()
 
 
-def test_items_asked_twice_come_first(result: FitResult) -> None:
+def test_items_asked_twice_come_first(result):
     table = local_dependence(result)
     assert table.loc[0, ["item", "other"]].tolist() == ["item-4", "item-7"]
     assert table.loc[0, "p_value"] < 1e-6
@@ -52,7 +46,7 @@ def test_items_asked_twice_come_first(result: FitResult) -> None:
     assert len(local_dependence(result, threshold=0.0, top=4)) == 4
 
 
-def test_q3_is_where_it_is_expected_if_the_model_holds() -> None:
+def test_q3_is_where_it_is_expected_if_the_model_holds():
     tables = [
         local_dependence(fit(drawn(1000, 20, seed), standard_errors=False), threshold=0.0)
         for seed in range(8)
@@ -63,7 +57,7 @@ def test_q3_is_where_it_is_expected_if_the_model_holds() -> None:
     assert (table["p_value"] < 0.05).mean() == pytest.approx(0.05, abs=0.02)
 
 
-def test_items_that_hardly_anyone_gets_wrong_are_left_out() -> None:
+def test_items_that_hardly_anyone_gets_wrong_are_left_out():
     values = drawn(200, 12).values.copy()
     values[:, [2, 5]] = 1
     values[7, [2, 5]] = 0  # alike, by one respondent
@@ -74,7 +68,7 @@ def test_items_that_hardly_anyone_gets_wrong_are_left_out() -> None:
 
 @pytest.mark.filterwarnings("ignore:Not converged")
 @pytest.mark.parametrize("abilities", ["task", 2])
-def test_dependence_is_beyond_several_abilities(abilities: object) -> None:
+def test_dependence_is_beyond_several_abilities(abilities):
     values = of_two_tasks(800, 30, seed=9)
     copied = np.random.default_rng(0).random(800) < 0.6
     values[copied, 8] = values[copied, 20]

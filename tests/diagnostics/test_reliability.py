@@ -1,19 +1,12 @@
 """Information and reliability: R's mirt, sums written out, and whom items still separate."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from irtkit import FitResult, ItemParameters, fit, information, simulate_responses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from irtkit import ItemParameters, fit, information, simulate_responses
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
@@ -25,9 +18,7 @@ BY_MIRT = [
 
 
 @pytest.mark.parametrize(("name", "model"), BY_MIRT)
-def test_reliabilities_agree_with_mirt(
-    mirt_fit: Callable[[str, str], Any], name: str, model: str
-) -> None:
+def test_reliabilities_agree_with_mirt(mirt_fit, name, model):
     result, mirt = mirt_fit(name, model)
     told = information(result)
     assert told.marginal_reliability == pytest.approx(mirt["rxx_marginal"], abs=1e-4)
@@ -35,7 +26,7 @@ def test_reliabilities_agree_with_mirt(
 
 
 @pytest.fixture(scope="module")
-def result() -> FitResult:
+def result():
     generator = np.random.default_rng(0)
     items = ItemParameters.from_difficulty(generator.lognormal(0, 0.2, 60), np.linspace(-3, 1, 60))
     ability = np.linspace(-2, 2, 200)
@@ -47,15 +38,13 @@ def result() -> FitResult:
 
 
 @pytest.mark.parametrize("model", ["2PL", "Rasch"])
-def test_the_information_of_an_item_is_its_mean_over_the_population(
-    result: FitResult, model: str
-) -> None:
+def test_the_information_of_an_item_is_its_mean_over_the_population(result, model):
     given = result if model == "2PL" else fit(result.responses, "Rasch", standard_errors=False)
     told = information(given)
     for k in (0, 25, 59):
         item = given.parameters.chosen(np.array([k]))
 
-        def weighed(z: float, item: ItemParameters = item) -> float:
+        def weighed(z, item=item):
             return float(item.information([given.latent_sd * z])[0, 0] * norm.pdf(z))
 
         mean = quad(weighed, -8, 8)[0]
@@ -65,7 +54,7 @@ def test_the_information_of_an_item_is_its_mean_over_the_population(
         assert told.items["information_top"].iloc[k] == pytest.approx(at_top)
 
 
-def test_the_curve_is_the_sum_over_items(result: FitResult) -> None:
+def test_the_curve_is_the_sum_over_items(result):
     curve = information(result, [-1.0, 0.5]).curve
     expected = result.parameters.information([-1.0, 0.5]).sum(axis=1)
     assert curve["information"].to_numpy() == pytest.approx(expected)
@@ -76,7 +65,7 @@ def test_the_curve_is_the_sum_over_items(result: FitResult) -> None:
     assert len(information(result).curve) == 33
 
 
-def test_items_that_separate_the_top_are_the_hard_ones(result: FitResult) -> None:
+def test_items_that_separate_the_top_are_the_hard_ones(result):
     told = information(result, top=5)
     ablest = result.respondents["ability"].nlargest(5)
     assert told.top == tuple(ablest.index)
@@ -92,14 +81,14 @@ def test_items_that_separate_the_top_are_the_hard_ones(result: FitResult) -> Non
 
 
 @pytest.mark.parametrize("kind", ["right and wrong", "fractions", "trials", "missing"])
-def test_reliability_is_the_squared_correlation_with_true_abilities(kind: str) -> None:
+def test_reliability_is_the_squared_correlation_with_true_abilities(kind):
     generator = np.random.default_rng(1)
     items = ItemParameters.from_difficulty(
         generator.lognormal(0, 0.3, 60), generator.normal(size=60)
     )
     ability = generator.normal(size=300)
     p, how = items.probability(ability), {"trials": {"trials": 4}, "missing": {"missing": 0.5}}
-    responses: Any = simulate_responses(items, ability, seed=generator, **how.get(kind, {}))
+    responses = simulate_responses(items, ability, seed=generator, **how.get(kind, {}))
     found = fit(generator.beta(8 * p, 8 * (1 - p)) if kind == "fractions" else responses)
     reached = np.corrcoef(found.ability, ability)[0, 1] ** 2
     told = information(found)
@@ -110,7 +99,7 @@ def test_reliability_is_the_squared_correlation_with_true_abilities(kind: str) -
     assert found.health().table.loc["all", "reliability"] == pytest.approx(found.reliability)
 
 
-def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
+def test_arguments_out_of_range_are_refused(result):
     with pytest.raises(ValueError, match="abilities must be a list of finite numbers"):
         information(result, [np.nan])
     with pytest.raises(ValueError, match="standard_error"):

@@ -1,9 +1,6 @@
 """Claims about Fleiss' kappa, with published examples as referees."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,9 +8,6 @@ import pytest
 from scipy.stats import t
 
 from irtkit.difficulty.agreement import fleiss_kappa
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
@@ -27,13 +21,13 @@ DIAGNOSES = """
 RATINGS = [np.repeat(np.arange(5), [*map(int, item)]) for item in DIAGNOSES.split()]
 
 
-def test_kappa_agrees_with_fleiss_1971() -> None:
+def test_kappa_agrees_with_fleiss_1971():
     result = fleiss_kappa(RATINGS)
     assert result.kappa == pytest.approx(0.430, abs=5e-4)
     assert (result.n_items, result.n_raters) == (30, 6)
 
 
-def test_the_interval_agrees_with_the_r_package_irrcac() -> None:
+def test_the_interval_agrees_with_the_r_package_irrcac():
     # fleiss.kappa.dist(distrib.6raters) in irrCAC's vignette: the first 15 patients
     result = fleiss_kappa(RATINGS[:15])
     assert result.kappa == pytest.approx(0.4139265, abs=5e-8)
@@ -42,7 +36,7 @@ def test_the_interval_agrees_with_the_r_package_irrcac() -> None:
     assert (round(result.kappa_low, 3), round(result.kappa_high, 3)) == (0.240, 0.588)
 
 
-def test_kappa_of_the_sst_ratings_is_the_published_one(shared_data: Path) -> None:
+def test_kappa_of_the_sst_ratings_is_the_published_one(shared_data):
     right = pd.read_csv(shared_data / "lalor2018_sst_human.csv.gz", index_col=0)
     truth = pd.read_csv(shared_data / "lalor2018_sst_human_items.csv", index_col=0)["gold"]
     ratings = right.T.eq(1).eq(truth[right.columns].eq(1), axis=0)  # what each worker answered
@@ -51,7 +45,7 @@ def test_kappa_of_the_sst_ratings_is_the_published_one(shared_data: Path) -> Non
     assert round(result.kappa, 4) == 0.5198
 
 
-def test_extreme_tables_have_what_is_defined() -> None:
+def test_extreme_tables_have_what_is_defined():
     full = fleiss_kappa([["a", "a"], ["b", "b"], ["b", "b"]])
     assert (full.kappa, full.kappa_low, full.kappa_high) == (1, 1, 1)
     alike = fleiss_kappa([["yes", "yes"], ["yes", "yes"]])
@@ -62,7 +56,7 @@ def test_extreme_tables_have_what_is_defined() -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, pd.NA, " "])
-def test_a_missing_rating_is_an_error_that_names_the_item(nothing: Any) -> None:
+def test_a_missing_rating_is_an_error_that_names_the_item(nothing):
     frame = pd.DataFrame({"ann": ["1", 0], "bob": [1.0, nothing]}, index=["q1", "q2"])
     with pytest.raises(ValueError, match=r"ratings lacks a rating of item 'q2'"):
         fleiss_kappa(frame)
@@ -72,7 +66,7 @@ def test_a_missing_rating_is_an_error_that_names_the_item(nothing: Any) -> None:
         fleiss_kappa(frame[["ann"]], missing="omit")
 
 
-def test_without_statsmodels_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_statsmodels_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels.stats", None)
     with pytest.raises(ImportError, match=r"irtkit\[curves\]"):
         fleiss_kappa(RATINGS)

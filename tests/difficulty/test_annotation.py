@@ -1,11 +1,8 @@
 """Claims about the impact metric, with the worked example and brute force as referees."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,17 +11,13 @@ import pytest
 from irtkit.difficulty import impact
 from irtkit.difficulty.annotation import FIELDS, paired, read_annotations
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
 # The worked example (tests/data/README.md). The source prints the starts; types and ends here are
 # ours, chosen so that every cost and pairing of the worked values comes out.
 MANUAL = [("a", 0, 5), ("b", 7, 12), ("a", 16, 19)]
 PREDICTED = [("a", 0, 6), ("c", 7, 12), ("c", 16, 20), ("a", 20, 24)]
 
 
-def drawn(seed: int) -> tuple[list[Any], list[Any]]:
+def drawn(seed):
     """Up to six annotations twice, with ties of types and times."""
     rng = np.random.default_rng(seed)
     sides = []
@@ -37,15 +30,15 @@ def drawn(seed: int) -> tuple[list[Any], list[Any]]:
     return sides[0], sides[1]
 
 
-def values(rows: Sequence[tuple[str, float, float]]) -> Any:
+def values(rows):
     return np.array(rows, dtype=object).reshape(-1, 3)
 
 
-def frame(rows: Sequence[tuple[str, float, float]], **more: Any) -> pd.DataFrame:
+def frame(rows, **more):
     return pd.DataFrame(rows, columns=["type", "start", "end"]).assign(**more)
 
 
-def test_the_worked_example_deletes_the_fourth_prediction() -> None:
+def test_the_worked_example_deletes_the_fourth_prediction():
     result = impact(PREDICTED, MANUAL)
     assert (result.fixes, result.deletes, result.adds) == (4, 1, 0)
     assert (result.cost, result.penalty, result.scratch) == (4, 6, 9)
@@ -53,7 +46,7 @@ def test_the_worked_example_deletes_the_fourth_prediction() -> None:
     assert result.table.loc["", ["n_predicted", "n_manual"]].tolist() == [4, 3]
 
 
-def test_every_worked_value_comes_out_whatever_the_duration(worked_values: Any) -> None:
+def test_every_worked_value_comes_out_whatever_the_duration(worked_values):
     assert len(worked_values["impact"]["by_duration"]) == 8
     for worked in worked_values["impact"]["by_duration"]:
         result = impact(PREDICTED, MANUAL, duration=worked["duration"])
@@ -66,7 +59,7 @@ def test_every_worked_value_comes_out_whatever_the_duration(worked_values: Any) 
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_assignment_is_the_best_of_all_permutations(seed: int) -> None:
+def test_the_assignment_is_the_best_of_all_permutations(seed):
     predicted, manual = drawn(seed)
     shape = len(predicted), len(manual)
     pairs = [(*one, *other) for one in predicted for other in manual]
@@ -85,7 +78,7 @@ def test_the_assignment_is_the_best_of_all_permutations(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_impact_is_0_only_for_equal_sets_and_the_order_of_rows_changes_nothing(seed: int) -> None:
+def test_impact_is_0_only_for_equal_sets_and_the_order_of_rows_changes_nothing(seed):
     predicted, manual = drawn(seed)
     one, other = impact(predicted, manual), impact(predicted[::-1], manual)
     assert (one.impact == 0) is (sorted(predicted) == sorted(manual))
@@ -94,20 +87,20 @@ def test_impact_is_0_only_for_equal_sets_and_the_order_of_rows_changes_nothing(s
     assert one.cost == pytest.approx(other.cost, abs=1e-12)
 
 
-def test_without_manual_annotations_only_no_predictions_have_an_impact() -> None:
+def test_without_manual_annotations_only_no_predictions_have_an_impact():
     nothing, spurious = impact([], []), impact([("a", 0, 1)], [])
     assert (nothing.impact, nothing.penalty) == (0, 0)
     assert (math.isnan(spurious.impact), spurious.penalty, spurious.scratch) == (True, 2, 0)
     assert impact([], MANUAL).impact == 1
 
 
-def test_times_within_the_tolerance_as_written_are_unchanged() -> None:
+def test_times_within_the_tolerance_as_written_are_unchanged():
     assert impact([("a", 1.1, 2)], [("a", 1.0, 2)], tolerance=0.1).fixes == 0  # 1.1 − 1 > 0.1
     assert impact([("a", 1.11, 2)], [("a", 1.0, 2)], tolerance=0.1).fixes == 1
     assert impact([("a", 0.1 + 0.2, 2)], [("a", 0.3, 2)]).fixes == 1
 
 
-def test_a_summary_puts_extremes_first_and_adds_up() -> None:
+def test_a_summary_puts_extremes_first_and_adds_up():
     predicted = {"good": MANUAL, "bad": PREDICTED, "spurious": PREDICTED[:1], "empty": []}
     manual = {"good": MANUAL, "bad": MANUAL[:1], "missed": MANUAL[:2], "empty": []}
     summary = impact(predicted, manual)
@@ -118,7 +111,7 @@ def test_a_summary_puts_extremes_first_and_adds_up() -> None:
     assert (summary.fixes, summary.deletes, summary.adds, summary.n_undefined) == (1, 4, 2, 1)
 
 
-def test_a_long_table_and_a_mapping_have_the_same_summary() -> None:
+def test_a_long_table_and_a_mapping_have_the_same_summary():
     predicted = {"s1": PREDICTED, "s2": MANUAL}
     manual = {"s1": MANUAL, "s2": PREDICTED}
     tables = [
@@ -132,31 +125,28 @@ def test_a_long_table_and_a_mapping_have_the_same_summary() -> None:
     assert one.table.loc["s1", "cost"] == pytest.approx(single.cost, abs=1e-12)
 
 
-def test_the_gate_is_shut_above_the_threshold_only() -> None:
+def test_the_gate_is_shut_above_the_threshold_only():
     summary = impact({"s": PREDICTED}, {"s": MANUAL})
     assert [summary.exceeds(limit) for limit in (0.6, 2 / 3, 0.7)] == [True, False, False]
     with pytest.raises(ValueError, match="no sample has manual annotations"):
         impact({"s": PREDICTED}, {}).exceeds(0.6)
 
 
-@pytest.mark.parametrize(
-    ("predicted", "manual", "said"),
-    [
-        ([("a", 0, 1), ("a", 2, 1)], MANUAL, r"^predicted, row 1: .*finite times in order, got"),
-        (MANUAL, [("a", math.nan, 1)], "^manual, row 0: .*got , a, nan, 1"),
-        ({"s": MANUAL}, {"s": [(" ", 0, 1)]}, "^manual, row 0: .* got s, , 0, 1"),
-        (MANUAL, [("a", 0)], "^manual, row 0: "),
-        (MANUAL, frame(MANUAL).drop(columns="end"), "^manual, row 0: .* nan$"),
-        ({"s": MANUAL}, {1: [], "1": []}, "manual must have every sample once: '1' occurs twice"),
-        (frame(MANUAL, sample=["s", None, "s"]), {"s": []}, "predicted, row 1: .* got , b"),
-    ],
-)
-def test_a_bad_annotation_is_named_by_its_place(predicted: Any, manual: Any, said: str) -> None:
+@pytest.mark.parametrize(("predicted", "manual", "said"), [
+    ([("a", 0, 1), ("a", 2, 1)], MANUAL, r"^predicted, row 1: .*finite times in order, got"),
+    (MANUAL, [("a", math.nan, 1)], "^manual, row 0: .*got , a, nan, 1"),
+    ({"s": MANUAL}, {"s": [(" ", 0, 1)]}, "^manual, row 0: .* got s, , 0, 1"),
+    (MANUAL, [("a", 0)], "^manual, row 0: "),
+    (MANUAL, frame(MANUAL).drop(columns="end"), "^manual, row 0: .* nan$"),
+    ({"s": MANUAL}, {1: [], "1": []}, "manual must have every sample once: '1' occurs twice"),
+    (frame(MANUAL, sample=["s", None, "s"]), {"s": []}, "predicted, row 1: .* got , b"),
+])  # fmt: skip
+def test_a_bad_annotation_is_named_by_its_place(predicted, manual, said):
     with pytest.raises(ValueError, match=said):
         impact(predicted, manual)
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_refused():
     one = {"s": MANUAL}
     for given_settings, said in (
         ({"weights": {"type": -1}}, r"weights\['type'\] must be at least 0, got -1"),
@@ -184,24 +174,17 @@ OBJECT = {
 
 
 @pytest.mark.parametrize("content", [CSV, json.dumps(OBJECT), "\n " + json.dumps(RECORDS)])
-def test_all_forms_of_a_file_hold_the_same_annotations(
-    file: Callable[..., Path], content: str
-) -> None:
+def test_all_forms_of_a_file_hold_the_same_annotations(file, content):
     summary = impact(read_annotations(file(content)), RECORDS)
     assert sorted(summary.table.index) == ["clip-1", "clip-2"]
     assert (summary.impact, summary.scratch, summary.cost) == (0, 6, 0)
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("sample,type,start\ns,a,0\n", "row 0: .* got s, a, 0, nan"),
-        (CSV + "clip-3,serve,0,1_0\n", "row 3: .* got clip-3, serve, 0, 1_0"),
-        ('{"s": [], "s": []}', "'s' occurs twice in one object"),
-    ],
-)
-def test_bad_content_is_refused_with_file_and_place(
-    file: Callable[..., Path], content: str, said: str
-) -> None:
+@pytest.mark.parametrize(("content", "said"), [
+    ("sample,type,start\ns,a,0\n", "row 0: .* got s, a, 0, nan"),
+    (CSV + "clip-3,serve,0,1_0\n", "row 3: .* got clip-3, serve, 0, 1_0"),
+    ('{"s": [], "s": []}', "'s' occurs twice in one object"),
+])  # fmt: skip
+def test_bad_content_is_refused_with_file_and_place(file, content, said):
     with pytest.raises(ValueError, match=rf"^results\.csv: .*{said}"):
         read_annotations(file(content))

@@ -1,9 +1,6 @@
 """Claims about measures of difficulty side by side, and about systems ranked twice."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,15 +19,12 @@ from irtkit.difficulty.comparison import (
 )
 from irtkit.irf import ItemParameters
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Not unidimensional|Item groups|the ability of the fit)"
 )
 
 
-def table(slope: np.ndarray, difficulty: np.ndarray, **more: Any) -> pd.DataFrame:
+def table(slope, difficulty, **more):
     """Items whose average error is what the model expects."""
     parameters = ItemParameters.from_difficulty(slope, difficulty, np.zeros_like(slope))
     columns = {
@@ -48,18 +42,18 @@ def table(slope: np.ndarray, difficulty: np.ndarray, **more: Any) -> pd.DataFram
 EQUAL = table(np.ones(20), np.linspace(-2, 2, 20))
 
 
-def codes(findings: Any) -> list[str]:
+def codes(findings):
     return [one.code for one in findings]
 
 
-def simulated(slope: np.ndarray, n: int, model: Any = "2PL", seed: int = 0) -> irtkit.FitResult:
+def simulated(slope, n, model="2PL", seed=0):
     generator = np.random.default_rng(seed)
     items = ItemParameters.from_difficulty(slope, generator.normal(size=len(slope)))
     made = irtkit.simulate_responses(items, generator.normal(size=n), seed=generator)
     return irtkit.fit(made, model)
 
 
-def test_equal_slopes_change_no_order() -> None:
+def test_equal_slopes_change_no_order():
     pairs, findings = orders(measures(EQUAL)[0])
     np.testing.assert_allclose(pairs[["spearman", "spearman_low", "spearman_high", "kendall"]], 1)
     assert codes(findings) == ["same-order"] * 2
@@ -69,7 +63,7 @@ def test_equal_slopes_change_no_order() -> None:
     assert (findings[1].values["moved"], findings[1].values["items"]) == (1, ["q5"])
 
 
-def test_items_without_a_value_are_left_out_of_a_pair_and_counted() -> None:
+def test_items_without_a_value_are_left_out_of_a_pair_and_counted():
     slopes = np.where(np.arange(20) < 3, -1.0, 1.0)
     items = table(slopes, np.linspace(-2, 2, 20), status=["ok"] * 19 + ["flat"])
     items.loc["q7", ["n_responses", "average_error"]] = 0, np.nan
@@ -83,7 +77,7 @@ def test_items_without_a_value_are_left_out_of_a_pair_and_counted() -> None:
     assert (row["n_items"], row["n_left_out"]) == (15, 5)
 
 
-def test_a_quality_standard_is_a_measure_unless_it_has_the_order_of_average_error() -> None:
+def test_a_quality_standard_is_a_measure_unless_it_has_the_order_of_average_error():
     costs = np.random.default_rng(3).random(20)
     compared, findings = measures(EQUAL.assign(quality_standard=costs))
     assert (len(orders(compared)[0]), findings) == (6, [])
@@ -92,7 +86,7 @@ def test_a_quality_standard_is_a_measure_unless_it_has_the_order_of_average_erro
     assert codes(findings) == ["same-quality"]
 
 
-def test_the_quality_standard_of_a_fit_is_compared(tmp_path: Path) -> None:
+def test_the_quality_standard_of_a_fit_is_compared(tmp_path):
     result = simulated(np.ones(12), 40)
     costs = pd.DataFrame({"item": result.item_labels, "cost": np.arange(12.0) % 5, "age": 7})
     costs = costs.assign(respondent=result.respondent_labels[0]).drop(index=3)
@@ -106,7 +100,7 @@ def test_the_quality_standard_of_a_fit_is_compared(tmp_path: Path) -> None:
         assert finding.values == {"higher": [], "lower": ["cost"], "constant": ["age"], "n": 1}
 
 
-def test_a_fit_is_compared_on_responses_it_has_not_seen() -> None:
+def test_a_fit_is_compared_on_responses_it_has_not_seen():
     result = simulated(np.where(np.arange(60) < 6, -1.0, 1.0), 150)
     compared = compare_difficulties(result, folds=3)
     assert compared.held_out is not None
@@ -115,13 +109,13 @@ def test_a_fit_is_compared_on_responses_it_has_not_seen() -> None:
     assert max(map(len, str(compared).splitlines())) <= 80
 
 
-def predictions(**gains: tuple[float, float, float]) -> pd.DataFrame:
+def predictions(**gains):
     rows = {"1PL": (0.0, 0.0, 0.0), **gains}
     found = pd.DataFrame.from_dict(rows, orient="index", columns=["gain", "gain_low", "gain_high"])
     return found.assign(accuracy=0.7)
 
 
-def test_the_best_model_with_a_significant_gain_is_named() -> None:
+def test_the_best_model_with_a_significant_gain_is_named():
     surely = predictions(**{"2PL": (0.09, -0.01, 0.2), "3PL": (0.05, 0.03, 0.07)})
     (finding,) = of_predictions(surely)
     assert (finding.code, finding.values["model"]) == ("predicts-better", "3PL")
@@ -130,14 +124,14 @@ def test_the_best_model_with_a_significant_gain_is_named() -> None:
     assert of_predictions(predictions(**{"2PL": (0.1, np.nan, np.nan)})) == []
 
 
-def test_nothing_is_predicted_without_differences() -> None:
+def test_nothing_is_predicted_without_differences():
     with warnings.catch_warnings(action="ignore"):
         compared = compare_difficulties(irtkit.fit(np.ones((20, 15), int)))
     assert compared.held_out is None
     assert "nothing-predicted" in codes(compared.findings)
 
 
-def test_findings_of_the_fit_limit_the_comparison() -> None:
+def test_findings_of_the_fit_limit_the_comparison():
     values = np.full((20, 20), -1)
     values[:10, :10] = values[10:, 10:] = np.random.default_rng(0).integers(0, 2, (10, 10))
     with warnings.catch_warnings(action="ignore"):
@@ -151,7 +145,7 @@ def test_findings_of_the_fit_limit_the_comparison() -> None:
 # Systems
 
 
-def unlike_items() -> irtkit.FitResult:
+def unlike_items():
     """Better systems that answered harder items, except for some that all answered."""
     generator = np.random.default_rng(4)
     difficulty = np.concatenate([np.zeros(60), np.full(100, 2.5), np.full(100, -2.5)])
@@ -163,7 +157,7 @@ def unlike_items() -> irtkit.FitResult:
 
 
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
-def test_equal_slopes_move_no_system(model: str) -> None:
+def test_equal_slopes_move_no_system(model):
     ranked = ranked_systems(simulated(np.ones(60), 30, model).respondents, None)
     assert not ranked[["passes", "passed_by"]].any(axis=None)
     assert codes(of_ranks(ranked, 60)) == ["same-places"]
@@ -171,7 +165,7 @@ def test_equal_slopes_move_no_system(model: str) -> None:
         assert (ranked["rank_by_accuracy"] == ranked["rank_by_ability"]).all()
 
 
-def test_systems_that_answered_harder_items_pass_those_with_more_right() -> None:
+def test_systems_that_answered_harder_items_pass_those_with_more_right():
     ranked = ranked_systems(unlike_items().respondents, None)
     passed = ranked["passes"] > 0
     assert passed.sum() > 5
@@ -182,7 +176,7 @@ def test_systems_that_answered_harder_items_pass_those_with_more_right() -> None
     assert findings[0].values["n"] == ranked["passes"].sum()
 
 
-def test_only_differences_beyond_error_count() -> None:
+def test_only_differences_beyond_error_count():
     respondents = pd.DataFrame(
         {
             "ability": [0.0, 1.0, 0.0, 1.0],
@@ -203,13 +197,13 @@ def test_only_differences_beyond_error_count() -> None:
     assert wider.loc["b", "passes"] == 1
 
 
-def test_few_independent_systems_need_larger_differences() -> None:
+def test_few_independent_systems_need_larger_differences():
     for n, effective, needed in ((1000, 1000, 2.58), (8, 8, 3.50), (40, 10, 2 * 3.25)):
         found = errors_needed(NearDuplicates(n, effective, 1.0, np.arange(0)))
         assert found == pytest.approx(needed, abs=0.01)  # Student's t of one system fewer
 
 
-def test_near_duplicates_move_no_system_and_their_part_in_a_gain_is_named() -> None:
+def test_near_duplicates_move_no_system_and_their_part_in_a_gain_is_named():
     generator = np.random.default_rng(10)
     items = ItemParameters.from_difficulty(np.ones(300), generator.normal(size=300))
     parents = irtkit.simulate_responses(items, generator.normal(size=5), seed=generator).values

@@ -1,7 +1,5 @@
 """Claims about the prediction of responses that models have not seen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from irtkit.irf import ItemParameters
 
 
 @pytest.fixture(scope="module")
-def responses() -> irtkit.ResponseMatrix:
+def responses():
     """One item in ten has a negative slope."""
     generator = np.random.default_rng(5)
     slope = generator.lognormal(0, 0.3, 100) * np.where(np.arange(100) < 10, -1, 1)
@@ -19,7 +17,7 @@ def responses() -> irtkit.ResponseMatrix:
     return irtkit.simulate_responses(items, generator.normal(size=120), seed=generator)
 
 
-def test_slopes_below_0_are_what_only_the_2pl_predicts(responses: irtkit.ResponseMatrix) -> None:
+def test_slopes_below_0_are_what_only_the_2pl_predicts(responses):
     table = held_out_predictions(responses, ["2PL"])
     assert list(table.index) == ["1PL", "2PL"]
     assert table.loc["2PL", "gain"] > 3 * table.loc["2PL", "gain_se"]
@@ -29,7 +27,7 @@ def test_slopes_below_0_are_what_only_the_2pl_predicts(responses: irtkit.Respons
 
 
 @pytest.mark.parametrize("shape", [(100, 60), (30, 50)])
-def test_no_model_gains_if_all_slopes_are_equal(shape: tuple[int, int]) -> None:
+def test_no_model_gains_if_all_slopes_are_equal(shape):
     for seed in range(3):
         generator = np.random.default_rng(seed)
         items = ItemParameters.from_difficulty(np.ones(shape[1]), generator.normal(size=shape[1]))
@@ -38,7 +36,7 @@ def test_no_model_gains_if_all_slopes_are_equal(shape: tuple[int, int]) -> None:
         assert not (table["gain_low"] > 0).any()
 
 
-def test_every_observed_response_is_predicted_once(responses: irtkit.ResponseMatrix) -> None:
+def test_every_observed_response_is_predicted_once(responses):
     cells = responses.values.copy()
     cells[::3, ::2] = -1
     cells[:, 7], cells[5] = -1, -1
@@ -46,7 +44,7 @@ def test_every_observed_response_is_predicted_once(responses: irtkit.ResponseMat
     assert (table["n_responses"] == (cells >= 0).sum()).all()
 
 
-def test_no_response_takes_part_in_its_own_prediction() -> None:
+def test_no_response_takes_part_in_its_own_prediction():
     """Coin flips are not predicted, not even by the respondent who answers like the others."""
     for seed in range(4):
         flips = irtkit.ResponseMatrix(np.random.default_rng(seed).integers(0, 2, (30, 12)))
@@ -55,7 +53,7 @@ def test_no_response_takes_part_in_its_own_prediction() -> None:
         assert not table.loc["2PL", "gain"] > 2 * table.loc["2PL", "gain_se"]
 
 
-def test_predictions_are_posterior_means_given_the_other_items() -> None:
+def test_predictions_are_posterior_means_given_the_other_items():
     items = ItemParameters(np.array([1.0, 2.0, -0.5]), np.array([0.0, 0.5, 1.0]), np.zeros(3))
     predictor = held_out._Predictor(items, np.array([0, 1, 3]))
     right = np.array([[1.0, 1.0, 0.0]])
@@ -72,13 +70,13 @@ def test_predictions_are_posterior_means_given_the_other_items() -> None:
     np.testing.assert_allclose(alike, predictor.probability(right, None), atol=1e-6)
 
 
-def test_synthetic_respondents_are_left_out(responses: irtkit.ResponseMatrix) -> None:
+def test_synthetic_respondents_are_left_out(responses):
     with_synthetic = irtkit.add_synthetic(responses, ("always-right", "always-wrong"))
     one, other = (held_out_predictions(r, [], folds=2) for r in (responses, with_synthetic))
     np.testing.assert_array_equal(one, other)
 
 
-def test_what_cannot_be_divided_is_refused(responses: irtkit.ResponseMatrix) -> None:
+def test_what_cannot_be_divided_is_refused(responses):
     with pytest.raises(ValueError, match="folds"):
         held_out_predictions(responses, [], folds=1)
     with pytest.raises(ValueError, match="at least two systems"):
@@ -87,7 +85,7 @@ def test_what_cannot_be_divided_is_refused(responses: irtkit.ResponseMatrix) -> 
         held_out_predictions(responses, "2PL")
 
 
-def test_the_error_of_a_gain_holds_what_respondents_and_items_have_in_common() -> None:
+def test_the_error_of_a_gain_holds_what_respondents_and_items_have_in_common():
     generator = np.random.default_rng(0)
     rows, columns, cells = 0.02, 0.03, 0.05
     means, errors, ones, undecided = [], [], np.ones((30, 40)), np.full((30, 40), -1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,7 @@ THREE_SYSTEMS = pd.concat(
 )
 
 
-def long_table(**metrics: list[list[float | None]]) -> pd.DataFrame:
+def long_table(**metrics):
     """Long table of metrics given as respondents × items."""
     rows = [
         ("AB"[r], f"i{i}", name, value)
@@ -56,7 +56,7 @@ def long_table(**metrics: list[list[float | None]]) -> pd.DataFrame:
 SMALL = long_table(cost=[[1, 2, 4], [3, 5, 9]], recall=[[0.9, 0.5, 0.1], [0.2, 0.8, None]])
 
 
-def test_values_agree_with_the_page(worked_values: Any) -> None:
+def test_values_agree_with_the_page(worked_values):
     page = quality_standard(PAGE, HIGHER)
     labels = BINARY[["respondent", "item"]]
     binary, regression = absolute_error(BINARY), absolute_error(REGRESSION)
@@ -80,7 +80,7 @@ def test_values_agree_with_the_page(worked_values: Any) -> None:
 WIDE = SMALL.pivot_table(index=["respondent", "item"], columns="metric", values="value")
 
 
-def test_wide_and_long_are_the_same() -> None:
+def test_wide_and_long_are_the_same():
     long = quality_standard(SMALL, ["recall"])
     named = WIDE.rename_axis(["system", "question"])
     for layout in (WIDE, WIDE.swaplevel(), WIDE.reset_index(), named):
@@ -89,27 +89,27 @@ def test_wide_and_long_are_the_same() -> None:
         pd.testing.assert_series_equal(found.items, long.items)
 
 
-def test_a_missing_value_leaves_its_weight_to_the_others() -> None:
+def test_a_missing_value_leaves_its_weight_to_the_others():
     weights = {"cost": 0.25, "recall": 0.75}
     scores = quality_standard(SMALL, ["recall"], weights=weights).scores
     assert scores.loc["i1", "A"] == pytest.approx(0.25 / 3 + 0.75 / 2)
     assert scores.loc["i2", "B"] == 1  # by cost alone
 
 
-def test_a_constant_metric_is_left_out_where_it_is_constant() -> None:
+def test_a_constant_metric_is_left_out_where_it_is_constant():
     table = long_table(cost=[[1, 2], [3, 3 + 1e-15]], recall=[[0, 1], [1, 0]])
     assert quality_standard(table, ["recall"]).scores["B"].tolist() == [0, 1]
     pooled = quality_standard(table, ["recall"], scale="pooled")
     assert pooled.scores["B"].tolist() == pytest.approx([0.5, 1])
 
 
-def test_without_a_varying_metric_the_score_is_missing() -> None:
+def test_without_a_varying_metric_the_score_is_missing():
     standard = quality_standard(long_table(cost=[[1, 1, None], [1, 2, None]]), [])
     assert standard.scores["A"].isna().all()
     assert standard.items.tolist() == pytest.approx([0, 1, np.nan], nan_ok=True)
 
 
-def test_misclassifications_are_counted_over_respondents() -> None:
+def test_misclassifications_are_counted_over_respondents():
     classes = pd.DataFrame({"respondent": ["A", "B", "C"] * 2, "item": ["x"] * 3 + ["y"] * 3})
     classes["prediction"], classes["truth"] = ["cat", "dog", None, "dog", "dog", "cow"], "cat"
     found = misclassifications(classes).tolist()
@@ -118,7 +118,7 @@ def test_misclassifications_are_counted_over_respondents() -> None:
         misclassifications(BINARY.assign(truth="1"))
 
 
-def test_detections_are_scored_by_their_counts() -> None:
+def test_detections_are_scored_by_their_counts():
     counts = {"respondent": "A", "item": [1, 2, 3], "TP": [3, 0, 0], "FN": [1, 4, 0]}
     table = pd.DataFrame(counts)
     for measure, given, values in (
@@ -130,33 +130,27 @@ def test_detections_are_scored_by_their_counts() -> None:
         assert found.name == measure
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"higher_is_better": ["recal"]}, "higher_is_better names 'recal'"),
-        ({"higher_is_better": "recall"}, "must be a collection of names"),
-        ({"weights": {"recall": 0.5, "price": 0.5}}, "must name every metric .* recall, price"),
-        ({"weights": {"recall": 0.5, "cost": 0.6}}, "weights must sum to 1, got 1.1"),
-    ],
-)
-def test_settings_out_of_range_are_refused(arguments: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"higher_is_better": ["recal"]}, "higher_is_better names 'recal'"),
+    ({"higher_is_better": "recall"}, "must be a collection of names"),
+    ({"weights": {"recall": 0.5, "price": 0.5}}, "must name every metric .* recall, price"),
+    ({"weights": {"recall": 0.5, "cost": 0.6}}, "weights must sum to 1, got 1.1"),
+])  # fmt: skip
+def test_settings_out_of_range_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         quality_standard(SMALL, **{"higher_is_better": ["recall"], **arguments})
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (SMALL.assign(value=np.inf), "got inf at respondent 'A', item 'i0', metric 'cost'"),
-        (SMALL.drop(columns="value"), "must have a column 'value'"),
-        (SMALL.assign(item=[None, *SMALL["item"][1:]]), "row 1 of the table lacks the item"),
-        (
-            pd.concat([SMALL, SMALL[2:4]]),
-            r"twice: respondent 'A', item 'i2', metric 'cost' \(and 1 more",
-        ),
-    ],
-)
-def test_tables_with_wrong_values_are_refused(table: Any, message: str) -> None:
+@pytest.mark.parametrize(("table", "message"), [
+    (SMALL.assign(value=np.inf), "got inf at respondent 'A', item 'i0', metric 'cost'"),
+    (SMALL.drop(columns="value"), "must have a column 'value'"),
+    (SMALL.assign(item=[None, *SMALL["item"][1:]]), "row 1 of the table lacks the item"),
+    (
+        pd.concat([SMALL, SMALL[2:4]]),
+        r"twice: respondent 'A', item 'i2', metric 'cost' \(and 1 more",
+    ),
+])  # fmt: skip
+def test_tables_with_wrong_values_are_refused(table, message):
     with pytest.raises(ValueError, match=message):
         quality_standard(table, ["recall"])
 
@@ -174,13 +168,13 @@ class TestOfResponses:
     # (z of tokens + z of 1 − f1) / 2: gpt has 0 and 0, 1/2 and 1, 1 and 1/2; llama 0 and 0, 1 and 1
     scores: ClassVar = {"q1": 0.0, "q2": (0.75 + 1) / 2, "q3": 0.75}
 
-    def test_every_form_gives_the_same_scores(self) -> None:
+    def test_every_form_gives_the_same_scores(self):
         renamed = self.wide.rename(columns={"respondent": "Model", "item": "question_id"})
         for form in (pl.from_pandas(self.wide), renamed):
             quality = quality_of(self.responses, form, ["f1"])
             assert quality.items.to_dict() == pytest.approx(self.scores)
 
-    def test_metrics_of_the_responses_go_by_their_names(self) -> None:
+    def test_metrics_of_the_responses_go_by_their_names(self):
         long = self.wide.melt(["respondent", "item"], var_name="metric")
         responses = self.responses.with_tables(metrics=long)
         found = quality_of(responses, ["tokens", "f1"], ["f1"])
@@ -190,14 +184,14 @@ class TestOfResponses:
         ):
             quality_of(responses, ["token"], [])
 
-    def test_directions_must_be_given_except_for_a_quality_standard(self) -> None:
+    def test_directions_must_be_given_except_for_a_quality_standard(self):
         given = quality_standard(self.wide, ["f1"], scale="pooled")
         assert quality_of(self.responses, given) is given
         for metrics, directions in ((given, ["f1"]), (self.wide, None)):
             with pytest.raises(ValueError, match="higher_is_better= must name"):
                 quality_of(self.responses, metrics, directions)
 
-    def test_other_labels_are_named(self) -> None:
+    def test_other_labels_are_named(self):
         crowd = irtkit.add_synthetic(self.responses, ("always-right",))
         for column, other, message in (
             ("respondent", "lama", "respondent 'lama', .* have gpt, llama, did you mean 'llama'"),
@@ -208,7 +202,7 @@ class TestOfResponses:
             with pytest.raises(ValueError, match=message):
                 quality_of(crowd, table, [])
 
-    def test_a_finding_names_metrics_by_their_directions(self) -> None:
+    def test_a_finding_names_metrics_by_their_directions(self):
         standard = quality_standard(self.wide.assign(age=7), ["f1"])
         values = quality_finding([0.1, np.nan], standard.settings).values
         assert values == {"higher": ["f1"], "lower": ["tokens"], "constant": ["age"], "n": 1}

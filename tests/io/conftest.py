@@ -4,38 +4,32 @@ The logs are written as the harnesses write them, each of the system gpt (or as 
 system). Of the three items the first is right, the second wrong and the third missing.
 """
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TIME = "2026-01-02T03-04-05.678"
 SHARED_SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 
 
 @pytest.fixture
-def shared_samples() -> Path:
+def shared_samples():
     """Folder of logs of others, which no clone carries. A test is skipped without it."""
     if not SHARED_SAMPLES.is_dir():
         pytest.skip("there is no ../shared/samples")
     return SHARED_SAMPLES
 
 
-def lines(records: list[Any]) -> str:
+def lines(records):
     """JSON lines of records."""
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def lm_eval_record(item: int, **fields: Any) -> dict[str, Any]:
+def lm_eval_record(item, **fields):
     """One sample of lm-evaluation-harness, marked right by exact_match."""
     return {
         "doc_id": item,
@@ -51,7 +45,7 @@ def lm_eval_record(item: int, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
-def write_lm_eval(folder: Path, records: list[dict[str, Any]] | None = None) -> Path:
+def write_lm_eval(folder, records=None):
     """Samples of the task sums, and the results next to them."""
     marks = (1.0, 0.0, float("nan"))
     default = [lm_eval_record(item, exact_match=mark) for item, mark in enumerate(marks)]
@@ -63,7 +57,7 @@ def write_lm_eval(folder: Path, records: list[dict[str, Any]] | None = None) -> 
     return path
 
 
-def inspect_sample(item: Any, value: Any, epoch: int = 1, **fields: Any) -> dict[str, Any]:
+def inspect_sample(item, value, epoch=1, **fields):
     """One sample of Inspect, which failed if it lacks a value."""
     scored = {"scores": {"match": {"value": value}}} if value is not None else {"scores": {}}
     failed = {} if value is not None else {"error": "timeout"}
@@ -71,9 +65,9 @@ def inspect_sample(item: Any, value: Any, epoch: int = 1, **fields: Any) -> dict
     return {"id": item, "epoch": epoch, **asked, **scored, **failed, **fields}
 
 
-def inspect_header(status: str = "success", **fields: Any) -> dict[str, Any]:
+def inspect_header(status="success", **fields):
     """Header of an Inspect log of the task sums."""
-    evaluation: dict[str, Any] = {
+    evaluation = {
         "task": "sums",
         "model": "org/gpt",
         "created": "2026-01-02T03:04:05+00:00",
@@ -83,14 +77,7 @@ def inspect_header(status: str = "success", **fields: Any) -> dict[str, Any]:
     return {"version": 2, "status": status, "eval": evaluation | fields}
 
 
-def write_inspect(
-    folder: Path,
-    samples: list[Any] | None = None,
-    *,
-    name: str = "log.eval",
-    method: int = zipfile.ZIP_DEFLATED,
-    **fields: Any,
-) -> Path:
+def write_inspect(folder, samples=None, *, name="log.eval", method=zipfile.ZIP_DEFLATED, **fields):
     """Log of Inspect, whose samples were done in another order than the dataset's."""
     default = [inspect_sample("c", None), inspect_sample("a", "C"), inspect_sample("b", "I")]
     path = folder / name
@@ -102,7 +89,7 @@ def write_inspect(
     return path
 
 
-def every_eval_ever_record(item: str, **fields: Any) -> dict[str, Any]:
+def every_eval_ever_record(item, **fields):
     """One sample of Every Eval Ever, right."""
     return {
         "schema_version": "0.3.0",
@@ -121,7 +108,7 @@ def every_eval_ever_record(item: str, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
-def write_every_eval_ever(folder: Path, records: list[dict[str, Any]] | None = None) -> Path:
+def write_every_eval_ever(folder, records=None):
     """Samples of the evaluation sums, and their totals."""
     wrong = {"evaluation": {"score": 0.0, "is_correct": False}}
     default = [
@@ -142,7 +129,7 @@ def write_every_eval_ever(folder: Path, records: list[dict[str, Any]] | None = N
     return path
 
 
-def helm_entry(item: str, stats: dict[str, float | None], **fields: Any) -> dict[str, Any]:
+def helm_entry(item, stats, **fields):
     """Stats of one instance of HELM. None is one that was never counted."""
     listed = []
     for name, mean in stats.items():
@@ -151,7 +138,7 @@ def helm_entry(item: str, stats: dict[str, float | None], **fields: Any) -> dict
     return {"instance_id": item, "train_trial_index": 0, "stats": listed} | fields
 
 
-def write_helm(folder: Path, entries: list[dict[str, Any]] | None = None) -> Path:
+def write_helm(folder, entries=None):
     """Run of HELM on the scenario sums, whose first instance is also perturbed."""
     default = [
         helm_entry("id1", {"num_references": 2.0, "exact_match": 1.0}),
@@ -171,7 +158,7 @@ def write_helm(folder: Path, entries: list[dict[str, Any]] | None = None) -> Pat
     return path
 
 
-def write_evalplus(folder: Path) -> Path:
+def write_evalplus(folder):
     """Results of evalplus, which cannot hold a missing response."""
     results = {
         problem: [{"task_id": problem, "base_status": "pass", "plus_status": plus}]
@@ -182,9 +169,9 @@ def write_evalplus(folder: Path) -> Path:
     return path
 
 
-def write_swe_bench(folder: Path, **fields: Any) -> Path:
+def write_swe_bench(folder, **fields):
     """Report of a run of SWE-bench."""
-    report: dict[str, Any] = {
+    report = {
         "total_instances": 3,
         "submitted_instances": 2,
         "submitted_ids": ["a", "b"],
@@ -196,7 +183,7 @@ def write_swe_bench(folder: Path, **fields: Any) -> Path:
     return path
 
 
-def write_submission(folder: Path, name: str = "20240101_gpt", **lists: list[str]) -> Path:
+def write_submission(folder, name="20240101_gpt", **lists):
     """Results of a submission to SWE-bench's leaderboard."""
     path = folder / name / "results" / "results.json"
     path.parent.mkdir(parents=True)
@@ -205,7 +192,7 @@ def write_submission(folder: Path, name: str = "20240101_gpt", **lists: list[str
     return path
 
 
-def write_openml(folder: Path, rows: str = "0,0,7,a,a\n0,0,3,b,a\n0,0,5,?,a\n") -> Path:
+def write_openml(folder, rows="0,0,7,a,a\n0,0,3,b,a\n0,0,5,?,a\n"):
     """Predictions of a run on OpenML."""
     path = folder / "gpt_predictions.arff"
     path.write_text(
@@ -216,7 +203,7 @@ def write_openml(folder: Path, rows: str = "0,0,7,a,a\n0,0,3,b,a\n0,0,5,?,a\n") 
     return path
 
 
-def write_open_llm(folder: Path) -> Path:
+def write_open_llm(folder):
     """Details of the Open LLM Leaderboard."""
     place = folder / "details_org__gpt" / "2023-08-09T10:20:30"
     place.mkdir(parents=True)
@@ -228,7 +215,7 @@ def write_open_llm(folder: Path) -> Path:
     return path
 
 
-WRITERS: dict[str, Callable[[Path], Path]] = {
+WRITERS = {
     "lm-eval": write_lm_eval,
     "inspect": write_inspect,
     "every-eval-ever": write_every_eval_ever,
@@ -241,12 +228,12 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.fixture(params=WRITERS)
-def log(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
+def log(request, tmp_path):
     """Name of every format, and a log of it."""
     return request.param, WRITERS[request.param](tmp_path)
 
 
 @pytest.fixture
-def make() -> Any:
+def make():
     """Everything above by its name, since a test cannot import it."""
     return SimpleNamespace(**globals())

@@ -1,21 +1,16 @@
 """Logs that harnesses wrote, here or elsewhere, read as they were opened by hand."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
-from irtkit import ResponseMatrix, read_responses
+from irtkit import read_responses
 from irtkit.files import head_of
 from irtkit.findings import ReadingError
 from irtkit.io import harnesses, inspect_logs
 from irtkit.io.logs import formats_that_fit
-from irtkit.io.samples import Samples
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 CARRIED_LOGS_MARK = pytest.mark.filterwarnings(
@@ -23,7 +18,7 @@ CARRIED_LOGS_MARK = pytest.mark.filterwarnings(
 )
 
 
-def items_of(task: str, *names: object) -> list[str]:
+def items_of(task, *names):
     return [f"{task}/{name}" for name in names]
 
 
@@ -34,7 +29,7 @@ CHOICES = [0, 0, 1, 0]
 FLEXIBLE = {"metric": "acc", "filter": "flexible-extract"}
 STRICT = FLEXIBLE | {"filter": "strict-match"}
 MATCH, GRADED = ({"metric": metric, "threshold": 0.5} for metric in ("match", "graded"))
-CARRIED: list[tuple[str, dict[str, Any], str, list[str], list[int]]] = [
+CARRIED = [
     ("samples_toy_mc_*.jsonl", {"metric": "acc"}, "i82qcls7", TOY[4:], CHOICES),
     ("samples_*", FLEXIBLE, "i82qcls7", TOY, [0, 0, 0, 0, *CHOICES]),
     ("lm_eval_0.4.5", STRICT, "org/dummy", TOY, [0, 0, 0, 0, 0, 1, 0, 0]),
@@ -51,7 +46,7 @@ UTILS, DEMO = "inspect_test_utils", "demo-source.demo_bench"
 POPULARITY = items_of("popularity", 1, 2, 3)
 SWE_BENCH = ["astropy__astropy-12907", "django__django-14752"]
 SWE_BENCH += ["django__django-16139", "sympy__sympy-11400"]
-OF_OTHERS: dict[str, tuple[str, list[str], list[int]]] = {
+OF_OTHERS = {
     "inspect/2024-11-05*.eval": ("openai/gpt-4o-mini", ["input_task/1"], [1]),
     "inspect/2025-05-12*.json": ("openai/gpt-4o-mini", POPULARITY, [1, 1, 0]),
     "inspect/log_formats.eval": ("ollama/llama3.1", ["popularity/1"], [0]),
@@ -66,9 +61,7 @@ OF_OTHERS: dict[str, tuple[str, list[str], list[int]]] = {
 
 @CARRIED_LOGS_MARK
 @pytest.mark.parametrize(("path", "settings", "respondent", "items", "marks"), CARRIED)
-def test_a_carried_log_holds_what_its_maker_put_in(
-    path: str, settings: dict[str, Any], respondent: str, items: list[str], marks: list[int]
-) -> None:
+def test_a_carried_log_holds_what_its_maker_put_in(path, settings, respondent, items, marks):
     responses = read_responses(LOGS / path, **settings)
     assert (responses.respondents, list(responses.items)) == ((respondent,), items)
     assert responses.values.tolist() == [marks]
@@ -76,7 +69,7 @@ def test_a_carried_log_holds_what_its_maker_put_in(
 
 @CARRIED_LOGS_MARK
 @pytest.mark.parametrize("path", OF_OTHERS)
-def test_a_log_of_others_holds_what_was_read_by_hand(shared_samples: Path, path: str) -> None:
+def test_a_log_of_others_holds_what_was_read_by_hand(shared_samples, path):
     respondent, items, marks = OF_OTHERS[path]
     responses = read_responses(shared_samples / path)
     assert (responses.respondents, list(responses.items)) == ((respondent,), items)
@@ -89,23 +82,18 @@ def test_a_log_of_others_holds_what_was_read_by_hand(shared_samples: Path, path:
     ("helm", "exact_match", ["Is 70 even or odd?", "Is 48 even or odd?"], ["Even", "Even"]),
     ("inspect_0.3.285/*.eval", None, ["What is 0+1?", "What is 1+1?"], ["1", "2"]),
 ])  # fmt: skip
-def test_texts_and_targets_are_kept(path: str, metric: Any, text: Any, target: Any) -> None:
+def test_texts_and_targets_are_kept(path, metric, text, target):
     table = read_responses(LOGS / path, metric=metric).item_table
     assert (table["text"].tolist()[:2], table["target"].tolist()[:2]) == (text, target)
 
 
 @CARRIED_LOGS_MARK
 @pytest.mark.parametrize("by", ["strict-match", "flexible-extract"])
-@pytest.mark.parametrize(
-    ("version", "more", "logs"),
-    [
-        ("0.2.2", ([], []), "samples_toy_gen_*"),
-        ("0.3.0", (["accuracy"], ["none"]), "samples_toy_*"),
-    ],
-)
-def test_what_every_eval_ever_converted_reads_as_the_log_that_it_was(
-    version: str, more: tuple[list[str], list[str]], logs: str, by: str
-) -> None:
+@pytest.mark.parametrize(("version", "more", "logs"), [
+    ("0.2.2", ([], []), "samples_toy_gen_*"),
+    ("0.3.0", (["accuracy"], ["none"]), "samples_toy_*"),
+])  # fmt: skip
+def test_what_every_eval_ever_converted_reads_as_the_log_that_it_was(version, more, logs, by):
     converted = read_responses(LOGS / f"every_eval_ever_{version}", filter=[by, *more[0]])
     log = read_responses(LOGS / logs, metric=["acc"] if more[1] else None, filter=[by, *more[1]])
     assert converted.respondents == ("org/dummy",)
@@ -117,9 +105,7 @@ def test_what_every_eval_ever_converted_reads_as_the_log_that_it_was(
 @pytest.mark.parametrize(
     ("where", "error"), [("inspect_mock_error/*.eval", "ConnectionError"), ("inspect/2025-02*", "")]
 )
-def test_logs_without_a_score_are_refused_with_the_first_error(
-    shared_samples: Path, where: str, error: str
-) -> None:
+def test_logs_without_a_score_are_refused_with_the_first_error(shared_samples, where, error):
     with pytest.raises(ReadingError) as caught:
         read_responses(shared_samples / where)
     assert caught.value.finding.code == "no-scores"
@@ -127,7 +113,7 @@ def test_logs_without_a_score_are_refused_with_the_first_error(
 
 
 @CARRIED_LOGS_MARK
-def test_logs_of_all_formats_are_one_matrix(shared_samples: Path) -> None:
+def test_logs_of_all_formats_are_one_matrix(shared_samples):
     settings = {"metric": ["match", "acc", "exact_match"], "filter": "strict-match"}
     with warnings.catch_warnings(action="ignore"):
         responses = read_responses(shared_samples, repeats="count", **settings)
@@ -160,7 +146,7 @@ ITEMS = {
     "livebench": ["3fc4", "7692", "8b5b"],  # questions two, one and three
     "livecodebench": ["toy0_a", "toy1_a", "toy2_a"],
 }
-MATRICES: list[tuple[str, dict[str, Any], list[list[int]]]] = [
+MATRICES = [
     ("openai-evals", {}, [[1, 1, -1], [1, 0, 1]]),
     ("simple-evals", {}, [[1, 1, 1], [1, 0, 0]]),
     ("simple-evals", {"errors": "missing"}, [[1, 1, 1], [1, 0, -1]]),
@@ -179,7 +165,7 @@ UNFINISHED = pytest.mark.filterwarnings("ignore:samples that failed or did not r
 
 @UNFINISHED
 @pytest.mark.parametrize(("name", "settings", "marks"), MATRICES)
-def test_a_log_holds_what_its_maker_put_in(name: str, settings: Any, marks: Any) -> None:
+def test_a_log_holds_what_its_maker_put_in(name, settings, marks):
     responses = read_responses(LOGS / FOLDERS[name], **settings)
     assert sorted(responses.respondents) == SYSTEMS.get(name, ["toy-large", "toy-small"])
     items = [f"{TASKS.get(name, 'sums')}/{item}" for item in ITEMS.get(name, ["0", "1", "2"])]
@@ -189,7 +175,7 @@ def test_a_log_holds_what_its_maker_put_in(name: str, settings: Any, marks: Any)
     assert responses.values[order].tolist() == marks
 
 
-KNOWN: list[tuple[str, dict[str, str]]] = [
+KNOWN = [
     ("openai-evals", {"text": "What is 1 + 1?", "target": "2"}),
     ("simple-evals", {"text": "Is 1 < 2?\nA) yes\nB) no", "target": "A"}),
     ("promptfoo", {"sum": "2 + 2"}),
@@ -200,13 +186,13 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
 
 @UNFINISHED
 @pytest.mark.parametrize(("name", "known"), KNOWN)
-def test_items_keep_text_target_and_kind(name: str, known: dict[str, str]) -> None:
+def test_items_keep_text_target_and_kind(name, known):
     repeats = "first" if name in {"livecodebench", "opencompass"} else "error"
     table = read_responses(LOGS / FOLDERS[name], repeats=repeats).item_table
     assert table.iloc[0][[*known]].to_dict() == known
 
 
-def test_no_file_is_of_two_formats(request: pytest.FixtureRequest) -> None:
+def test_no_file_is_of_two_formats(request):
     ours = {file: name for name, one in FOLDERS.items() for file in (LOGS / one).rglob("*.json*")}
     shared = Path(request.config.rootpath).parent / "shared" / "samples"
     for file in (one for folder in (LOGS, shared) for one in folder.rglob("*.*") if one.is_file()):
@@ -217,13 +203,13 @@ def test_no_file_is_of_two_formats(request: pytest.FixtureRequest) -> None:
 # Logs read by what their writers read them with, where that is installed: the same cells
 
 
-def own(name: str) -> ModuleType:
+def own(name):
     """A package of a harness, which may warn of whatever it likes when it is imported."""
     with warnings.catch_warnings(action="ignore"):
         return pytest.importorskip(name)
 
 
-def cells_of(samples: Samples) -> dict[str, list[tuple[str, float]]]:
+def cells_of(samples):
     """Item and score of every sample by metric, in the order of the items' names."""
     names = list(samples.items)
     return {
@@ -241,9 +227,9 @@ def cells_of(samples: Samples) -> dict[str, list[tuple[str, float]]]:
     sorted([*LOGS.rglob("*.eval"), *LOGS.glob("inspect*/*.json")]),
     ids=lambda p: p.name,
 )
-def test_inspect_reads_the_same_from_carried_logs(path: Path) -> None:
+def test_inspect_reads_the_same_from_carried_logs(path):
     number = own("inspect_ai.scorer").value_to_float()
-    expected: dict[str, list[tuple[str, float]]] = {}
+    expected = {}
     with warnings.catch_warnings(action="ignore"):
         log = own("inspect_ai.log").read_eval_log(str(path))
     for sample in log.samples or []:
@@ -255,7 +241,7 @@ def test_inspect_reads_the_same_from_carried_logs(path: Path) -> None:
     assert (samples.unfinished or "success") == log.status
 
 
-def test_liac_arff_reads_the_same_predictions(tmp_path: Path, make: Any) -> None:
+def test_liac_arff_reads_the_same_predictions(tmp_path, make):
     rows = "0,0,7,a,a\n0,0, 3 ,'b',\"a\"\n% none\n0,1,5,?,a\n1,1,7,b,b\n"
     path = make.write_openml(tmp_path, rows)
     with path.open() as handle:
@@ -280,7 +266,7 @@ LOG_METRICS_MARK = pytest.mark.filterwarnings(
 )
 
 
-def table(responses: ResponseMatrix) -> dict[tuple[str, str], float]:
+def table(responses):
     """Values by item and metric, of one respondent."""
     metrics = responses.metrics
     assert metrics is not None
@@ -289,7 +275,7 @@ def table(responses: ResponseMatrix) -> dict[tuple[str, str], float]:
 
 
 @LOG_METRICS_MARK
-def test_seconds_and_tokens_of_inspect_belong_to_the_system(tmp_path: Path, make: Any) -> None:
+def test_seconds_and_tokens_of_inspect_belong_to_the_system(tmp_path, make):
     usage = {"org/gpt": {"output_tokens": 3, "total_tokens": 5}, "judge": {"total_tokens": 90}}
     effort = {"model_usage": usage, "total_time": 1.5, "working_time": 1}
     failed = make.inspect_sample("b", None, total_time=60.0)
@@ -307,7 +293,7 @@ def test_seconds_and_tokens_of_inspect_belong_to_the_system(tmp_path: Path, make
 
 
 @LOG_METRICS_MARK
-def test_repeats_have_the_mean_of_their_metrics(tmp_path: Path, make: Any) -> None:
+def test_repeats_have_the_mean_of_their_metrics(tmp_path, make):
     samples = [make.inspect_sample("a", mark, k, total_time=k) for k, mark in enumerate("CCI")]
     make.write_inspect(tmp_path, [*samples, make.inspect_sample("a", "C", 9)])
     responses = read_responses(tmp_path / "log.eval", repeats="count")
@@ -315,7 +301,7 @@ def test_repeats_have_the_mean_of_their_metrics(tmp_path: Path, make: Any) -> No
 
 
 @LOG_METRICS_MARK
-def test_tokens_and_latency_of_every_eval_ever(tmp_path: Path, make: Any) -> None:
+def test_tokens_and_latency_of_every_eval_ever(tmp_path, make):
     effort = {"token_usage": {"output_tokens": 2}, "performance": {"latency_ms": 2.5}}
     strange = {"token_usage": {"output_tokens": [7], "total_tokens": None}, "performance": 3}
     records = [
@@ -331,7 +317,7 @@ def test_tokens_and_latency_of_every_eval_ever(tmp_path: Path, make: Any) -> Non
 
 
 @LOG_METRICS_MARK
-def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path: Path, make: Any) -> None:
+def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path, make):
     make.write_helm(tmp_path)
     helm = table(read_responses(tmp_path / "per_instance_stats.json"))
     assert helm["sums:digits=2/id3", "num_references"] == 2.0
@@ -343,7 +329,7 @@ def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path: Path, make: Any
 
 
 @LOG_METRICS_MARK
-def test_marks_alone_are_not_metrics(log: tuple[str, Path]) -> None:
+def test_marks_alone_are_not_metrics(log):
     name, path = log
     several = {"every-eval-ever", "helm", "open-llm", "evalplus"}
     settings = {"metric": "acc"} if name == "open-llm" else {}

@@ -5,8 +5,6 @@ with this code. `asks`: an error with this code and a remedy that gives the righ
 an error with this code. What ``irtkit inspect`` proposes for a file gives the right matrix, too.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -18,7 +16,6 @@ import zipfile
 from functools import partial
 from itertools import cycle, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -37,10 +34,6 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from irtkit import ResponseMatrix
 
 VALUES = np.array(
     [[1, 0, 1, 1], [0, 0, 1, 1], [1, 1, 0, 1], [0, 1, 0, 1], [1, 1, 1, 1], [1, 0, 0, 0]]
@@ -65,10 +58,7 @@ LETTERS = np.where(VALUES == 1, list("ABCD"), list("BCDA"))
 SIZES = [200, 8, 7.6, 7.2, 9.2, 3.8]
 
 
-Form = tuple[str, str, Any, Any, dict[str, Any]]
-
-
-def form(kind: str, codes: str, given: Any, want: Any = WANT, **settings: Any) -> Form:
+def form(kind, codes, given, want=WANT, **settings):
     """Return what must happen to a frame (as it is and as a CSV file), text, or a written file.
 
     The settings come from the reading, or from the remedy where ``...`` is any value.
@@ -82,31 +72,31 @@ LABELS = "file"
 """Code of a fault of the labels, which is named in words."""
 
 
-def wide(values: Any) -> pd.DataFrame:
+def wide(values):
     return pd.DataFrame(values, CELLS.index, ITEMS).reset_index()
 
 
-def marks(right: Any, wrong: Any) -> pd.DataFrame:
+def marks(right, wrong):
     return wide(np.where(VALUES == 1, right, wrong))
 
 
-def holed(word: Any, right: Any = 1, wrong: Any = 0) -> pd.DataFrame:
+def holed(word, right=1, wrong=0):
     """Marks with a word in two cells."""
     marked = np.where(VALUES == 1, right, wrong).astype(object)
     return wide(np.where(HOLES < 0, word, marked).astype(object))
 
 
-def csv(frame: pd.DataFrame, **how: Any) -> str:
+def csv(frame, **how):
     return str(frame.to_csv(**{"index": False} | how))
 
 
-def again(column: str, values: tuple[Any, Any], one: Any = LONG) -> pd.DataFrame:
+def again(column, values, one=LONG):
     """Every row twice, with other answers, under another value of the column."""
     other = LONG_SECOND if one is LONG else wide(SECOND)
     return pd.concat([one.assign(**{column: values[0]}), other.assign(**{column: values[1]})])
 
 
-def joined(values: tuple[Any, Any], axis: int) -> ResponseMatrix:
+def joined(values, axis):
     """Matrix of `again` with respondents (axis 0) or items (axis 1) separated by the column."""
     labels = [MODELS, ITEMS]
     order = "{0}/{1}" if axis else "{1}/{0}"
@@ -122,17 +112,17 @@ TASK_ITEMS = ["gsm8k/1", "gsm8k/2", "arc/1", "arc/2"]
 TASKS = irtkit.ResponseMatrix(VALUES, MODELS, TASK_ITEMS)
 
 
-def tasked(column: str = "task", item: str = "question_id") -> pd.DataFrame:
+def tasked(column="task", item="question_id"):
     """Ids that begin again in each task."""
     parts = LONG["item"].map(dict(zip(ITEMS, TASK_ITEMS, strict=True))).str.split("/", expand=True)
     table = LONG.assign(**{column: parts[0], item: parts[1].astype(int)})
     return table[[column, "model", item, "score"]]
 
 
-def written(*files: tuple[str, str | bytes]) -> Callable[[Path], Path]:
+def written(*files):
     """Return a function that writes a file, or a folder of several, and returns its path."""
 
-    def write(folder: Path) -> Path:
+    def write(folder):
         for name, text in files:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,11 +132,11 @@ def written(*files: tuple[str, str | bytes]) -> Callable[[Path], Path]:
     return write
 
 
-def saved(name: str, save: Callable[[Path], Any]) -> Callable[[Path], Path]:
+def saved(name, save):
     return lambda folder: save(folder / name) or folder / name
 
 
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
+PACKERS = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
@@ -154,7 +144,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def zipped(**texts: str) -> bytes:
+def zipped(**texts):
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
         for name, text in texts.items():
@@ -162,7 +152,7 @@ def zipped(**texts: str) -> bytes:
     return archive.getvalue()
 
 
-def arrow_stream(frame: pd.DataFrame) -> bytes:
+def arrow_stream(frame):
     """Arrow data as `datasets` saves them."""
     table, sink = pa.Table.from_pandas(frame, preserve_index=False), io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema) as stream:
@@ -173,15 +163,15 @@ def arrow_stream(frame: pd.DataFrame) -> bytes:
 class Dataset:
     """Stands for a `datasets.Dataset`, which need not be installed."""
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    def __init__(self, frame):
         self._frame = frame
         self.column_names = [*frame.columns]
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self):
         return self._frame
 
 
-SAVERS: dict[str, Callable[[pd.DataFrame], Any]] = {
+SAVERS = {
     "csv": csv,
     "csv.xz": lambda frame: lzma.compress(csv(frame).encode()),
     "json": lambda frame: frame.to_json(orient="records"),
@@ -190,7 +180,7 @@ SAVERS: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 
 
-def by_system(place: str, names: tuple[str, str], **more: Any) -> Callable[[Path], Path]:
+def by_system(place, names, **more):
     """Return what writes a file per system, which does not name the system in its rows."""
     files = []
     for model in MODELS:
@@ -202,7 +192,7 @@ def by_system(place: str, names: tuple[str, str], **more: Any) -> Callable[[Path
     return written(*files)
 
 
-def levelled(names: tuple[str | None, str | None], corner: str | None) -> str:
+def levelled(names, corner):
     """CSV that pandas writes of columns in two levels."""
     pairs = [label.split("/") for label in TASK_ITEMS]
     columns = pd.MultiIndex.from_arrays([*zip(*pairs, strict=True)], names=names)
@@ -228,7 +218,7 @@ SAME_TWICE = pd.concat([LONG, LONG], ignore_index=True)
 TABLES = (("a.csv", csv(WIDE)), ("b.csv.gz", gzip.compress(csv(WIDE).encode())[:-20]))
 
 
-def by_task(names: str) -> Callable[[Path], Path]:
+def by_task(names):
     """Return a function that writes a file for each system and task, whose names are formatted."""
     rows = tasked().groupby(["model", "task"])
     return written(
@@ -244,7 +234,7 @@ def by_task(names: str) -> Callable[[Path], Path]:
     )
 
 
-FORMS: dict[str, Form] = {
+FORMS = {
     # Shapes and spellings of tables
     "wide": reads(WIDE),
     "long": reads(LONG),
@@ -515,7 +505,7 @@ PARTS = [
 ]
 
 
-def read(given: Any, **settings: Any) -> tuple[ResponseMatrix, set[str]]:
+def read(given, **settings):
     """Matrix and codes of all warnings, which the source records too."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -525,13 +515,13 @@ def read(given: Any, **settings: Any) -> tuple[ResponseMatrix, set[str]]:
     return responses, codes
 
 
-def plain(value: Any) -> list[str]:
+def plain(value):
     listed = value if isinstance(value, list | tuple) else [value]
     return sorted(str(one).removesuffix(".0") for one in listed)
 
 
 @pytest.mark.parametrize(("name", "part"), PARTS)
-def test_a_form_is_read_right_or_asked_about(tmp_path: Path, name: str, part: str) -> None:
+def test_a_form_is_read_right_or_asked_about(tmp_path, name, part):
     kind, codes, given, want, settings = FORMS[name]
     given = csv(given) if part == "file" and isinstance(given, pd.DataFrame) else given
     if isinstance(given, str):

@@ -1,21 +1,17 @@
 """Many logs become one matrix, and what is ambiguous is never guessed."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import shutil
 import sys
 import warnings
 import zipfile
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from irtkit import read_responses
-from irtkit.findings import Finding, IRTWarning, ReadingError
+from irtkit.findings import IRTWarning, ReadingError
 from irtkit.io.overview import overview
 from irtkit.responses import ResponseMatrix
 
@@ -33,7 +29,7 @@ EXPECTED = {
 """System, task, items and marks of each log of conftest.py."""
 
 
-def read_and_listen(path: Any, **settings: Any) -> tuple[ResponseMatrix, dict[str, Finding]]:
+def read_and_listen(path, **settings):
     """Read, and return the findings of the warnings by code."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -42,19 +38,19 @@ def read_and_listen(path: Any, **settings: Any) -> tuple[ResponseMatrix, dict[st
     return responses, {finding.code: finding for finding in found}
 
 
-def problem(path: Any, **settings: Any) -> Finding:
+def problem(path, **settings):
     """What is wrong, as a finding."""
     with warnings.catch_warnings(action="ignore"), pytest.raises(ReadingError) as error:
         read_responses(path, **settings)
     return error.value.finding
 
 
-def typed(finding: Finding) -> list[dict[str, Any]]:
+def typed(finding):
     return [dict(remedy.settings) for remedy in finding.remedies]
 
 
 @pytest.mark.parametrize("whole_folder", [False, True])
-def test_every_format_is_recognised_and_read(log: tuple[str, Path], *, whole_folder: bool) -> None:
+def test_every_format_is_recognised_and_read(log, *, whole_folder):
     name, path = log
     respondent, task, items, marks = EXPECTED[name]
     responses, _ = read_and_listen(path.parent if whole_folder else path)
@@ -64,9 +60,7 @@ def test_every_format_is_recognised_and_read(log: tuple[str, Path], *, whole_fol
     assert responses.item_table.index.tolist() == list(responses.items)
 
 
-def test_a_folder_of_several_systems_tasks_and_formats_is_one_matrix(
-    tmp_path: Path, make: Any
-) -> None:
+def test_a_folder_of_several_systems_tasks_and_formats_is_one_matrix(tmp_path, make):
     for number, model in enumerate(("org/gpt", "org/llama")):
         folder = tmp_path / f"run-{number}"
         folder.mkdir()
@@ -86,16 +80,14 @@ def test_a_folder_of_several_systems_tasks_and_formats_is_one_matrix(
     assert pattern.items == ("sums/a", "sums/b", "sums/c")
 
 
-def test_texts_targets_metadata_and_details_of_systems_are_kept(tmp_path: Path, make: Any) -> None:
+def test_texts_targets_metadata_and_details_of_systems_are_kept(tmp_path, make):
     responses = read_responses(make.write_lm_eval(tmp_path))
     fields = {"task": "sums", "text": "1 + 1?", "target": "2", "answer": "2", "subject": "sums"}
     assert responses.item_table.loc["sums/1"].to_dict() == fields
     assert responses.respondent_table.loc["org/gpt"].to_dict() == {"size": 7000, "revision": "main"}
 
 
-def test_several_metrics_are_an_error_that_proposes_right_or_wrong_first(
-    tmp_path: Path, make: Any
-) -> None:
+def test_several_metrics_are_an_error_that_proposes_right_or_wrong_first(tmp_path, make):
     both = {"metrics": ["acc", "acc_norm"], "acc": 0.3, "acc_norm": 0.0}
     path = make.write_lm_eval(tmp_path, [make.lm_eval_record(0, **both)])
     finding = problem(path)
@@ -108,7 +100,7 @@ def test_several_metrics_are_an_error_that_proposes_right_or_wrong_first(
 
 
 @pytest.mark.parametrize("repeats", ["error", "count"])
-def test_filters_are_never_taken_for_repeats(tmp_path: Path, make: Any, repeats: str) -> None:
+def test_filters_are_never_taken_for_repeats(tmp_path, make, repeats):
     records = [
         make.lm_eval_record(item, filter=name, exact_match=float(name == "flexible" and item == 0))
         for name in ("strict", "flexible")
@@ -124,7 +116,7 @@ def test_filters_are_never_taken_for_repeats(tmp_path: Path, make: Any, repeats:
         assert responses.values.tolist() == marks
 
 
-def test_a_task_without_the_metric_named_takes_its_own(tmp_path: Path, make: Any) -> None:
+def test_a_task_without_the_metric_named_takes_its_own(tmp_path, make):
     both = {"metrics": ["acc", "acc_norm"], "acc": 1.0, "acc_norm": 0.0}
     make.write_lm_eval(tmp_path, [make.lm_eval_record(0, **both)])
     make.write_inspect(tmp_path, task="other")
@@ -133,7 +125,7 @@ def test_a_task_without_the_metric_named_takes_its_own(tmp_path: Path, make: Any
     assert cells == {"sums/0": 0, "other/a": 1, "other/b": 0, "other/c": -1}
 
 
-def test_repeats_are_counted_or_one_of_them_is_taken(tmp_path: Path, make: Any) -> None:
+def test_repeats_are_counted_or_one_of_them_is_taken(tmp_path, make):
     values = {("a", 1): "I", ("a", 2): "C", ("a", 3): "C", ("b", 1): "C", ("b", 2): None}
     samples = [make.inspect_sample(item, value, epoch) for (item, epoch), value in values.items()]
     path = make.write_inspect(tmp_path, samples)
@@ -145,7 +137,7 @@ def test_repeats_are_counted_or_one_of_them_is_taken(tmp_path: Path, make: Any) 
     assert problem(path).code == "repeated"
 
 
-def test_the_same_item_with_another_hash_is_an_error(tmp_path: Path, make: Any) -> None:
+def test_the_same_item_with_another_hash_is_an_error(tmp_path, make):
     for name, content in (("one", "old"), ("two", "new")):
         (tmp_path / name).mkdir()
         record = make.every_eval_ever_record("a", model_id=name, sample_hash=content)
@@ -158,7 +150,7 @@ def test_the_same_item_with_another_hash_is_an_error(tmp_path: Path, make: Any) 
     assert read_responses(tmp_path).respondents == ("one", "two")
 
 
-def write_runs(folder: Path, make: Any, runs: dict[str, tuple[str, str | None, str]]) -> None:
+def write_runs(folder, make, runs):
     """Runs of one respondent: the values of items a and b, time and status."""
     for name, (values, created, status) in runs.items():
         samples = [make.inspect_sample(*one) for one in zip("ab", values, strict=False)]
@@ -172,7 +164,7 @@ RUNS = {  # b.eval was written at half past midnight in UTC
 }
 
 
-def test_of_several_runs_the_newest_counts_or_what_repeats_says(tmp_path: Path, make: Any) -> None:
+def test_of_several_runs_the_newest_counts_or_what_repeats_says(tmp_path, make):
     write_runs(tmp_path, make, RUNS)
     responses, heard = read_and_listen(tmp_path)
     assert responses.values.tolist() == [[1, 0]]
@@ -187,8 +179,8 @@ def test_of_several_runs_the_newest_counts_or_what_repeats_says(tmp_path: Path, 
     (None, "success"), ("2026-01-02T01:00:00Z", "success"), ("2026-02-02", "error"),
 ])  # fmt: skip
 def test_if_the_newest_run_is_unknown_or_failed_the_choices_are_listed(
-    tmp_path: Path, make: Any, created: str | None, status: str
-) -> None:
+    tmp_path, make, created, status
+):
     write_runs(tmp_path, make, RUNS | {"d.eval": ("I", created, status)})
     finding = problem(tmp_path)
     assert finding.code == "runs"
@@ -197,7 +189,7 @@ def test_if_the_newest_run_is_unknown_or_failed_the_choices_are_listed(
     assert overview(tmp_path).settings == {"repeats": "count"}
 
 
-def test_a_retry_of_a_run_is_not_a_second_trial(tmp_path: Path, make: Any) -> None:
+def test_a_retry_of_a_run_is_not_a_second_trial(tmp_path, make):
     crashed = [make.inspect_sample("a", "C"), make.inspect_sample("b", None)]
     make.write_inspect(tmp_path, crashed, status="error", task_id="x")
     again = [make.inspect_sample("a", "C"), make.inspect_sample("b", "I")]
@@ -207,7 +199,7 @@ def test_a_retry_of_a_run_is_not_a_second_trial(tmp_path: Path, make: Any) -> No
     assert (counted.successes.tolist(), counted.trials.tolist()) == ([[1, 0]], [[1, 1]])
 
 
-def test_a_copy_of_a_log_changes_nothing(log: tuple[str, Path], tmp_path: Path) -> None:
+def test_a_copy_of_a_log_changes_nothing(log, tmp_path):
     before, _ = read_and_listen(log[1])
     shutil.copytree(tmp_path, tmp_path / "copy", ignore=shutil.ignore_patterns("copy"))
     after, heard = read_and_listen(tmp_path)
@@ -215,7 +207,7 @@ def test_a_copy_of_a_log_changes_nothing(log: tuple[str, Path], tmp_path: Path) 
     assert "copies" in heard
 
 
-def test_failed_samples_are_counted_and_missing(tmp_path: Path, make: Any) -> None:
+def test_failed_samples_are_counted_and_missing(tmp_path, make):
     _, heard = read_and_listen(make.write_inspect(tmp_path))
     said = heard["unfinished-runs"].values
     assert (said["files"], said["n_failed"], said["n_absent"]) == (["log.eval"], 1, 0)
@@ -228,7 +220,7 @@ def test_failed_samples_are_counted_and_missing(tmp_path: Path, make: Any) -> No
     assert heard["empty-logs"].values["error"] == finding.values["error"] != ""
 
 
-def test_an_unreadable_log_in_a_folder_is_left_out_unless_strict(tmp_path: Path, make: Any) -> None:
+def test_an_unreadable_log_in_a_folder_is_left_out_unless_strict(tmp_path, make):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         path = make.write_lm_eval(tmp_path / folder)
@@ -241,7 +233,7 @@ def test_an_unreadable_log_in_a_folder_is_left_out_unless_strict(tmp_path: Path,
             read_responses(**settings)
 
 
-def test_runs_on_other_items_of_a_task_are_put_together(tmp_path: Path, make: Any) -> None:
+def test_runs_on_other_items_of_a_task_are_put_together(tmp_path, make):
     for item, value in (("a", "C"), ("b", "I")):
         make.write_inspect(tmp_path, [make.inspect_sample(item, value)], name=f"{item}.eval")
     assert read_responses(tmp_path).values.tolist() == [[1, 0]]
@@ -251,9 +243,7 @@ def test_runs_on_other_items_of_a_task_are_put_together(tmp_path: Path, make: An
 
 
 class TestHelm:
-    def test_entries_of_one_instance_are_merged_and_trials_are_repeats(
-        self, tmp_path: Path, make: Any
-    ) -> None:
+    def test_entries_of_one_instance_are_merged_and_trials_are_repeats(self, tmp_path, make):
         entries = [
             make.helm_entry("id1", {"exact_match": 1.0}),
             make.helm_entry("id1", {"num_references": 2.0}),
@@ -264,9 +254,7 @@ class TestHelm:
         assert (counted.successes.tolist(), counted.trials.tolist()) == ([[1]], [[2]])
         assert read_responses(path, repeats="first").values.tolist() == [[1]]
 
-    def test_several_marks_are_listed_without_the_bookkeeping(
-        self, tmp_path: Path, make: Any
-    ) -> None:
+    def test_several_marks_are_listed_without_the_bookkeeping(self, tmp_path, make):
         stats = {"exact_match": 1.0, "quasi_exact_match": 1.0, "num_output_tokens": 1.0}
         path = make.write_helm(tmp_path, [make.helm_entry("id1", stats)])
         with pytest.raises(ReadingError) as error:
@@ -276,12 +264,12 @@ class TestHelm:
 
 
 class TestEvalplus:
-    def test_plus_is_the_default_and_base_has_a_name(self, tmp_path: Path, make: Any) -> None:
+    def test_plus_is_the_default_and_base_has_a_name(self, tmp_path, make):
         assert read_responses(make.write_evalplus(tmp_path), metric="base").values.all()
 
 
 class TestSweBench:
-    def test_what_became_of_an_instance_is_its_response(self, tmp_path: Path, make: Any) -> None:
+    def test_what_became_of_an_instance_is_its_response(self, tmp_path, make):
         path = make.write_swe_bench(
             tmp_path,
             submitted_ids=["a", "b", "d", "e", "f"],
@@ -294,7 +282,7 @@ class TestSweBench:
         assert responses.items == tuple(f"swe-bench/{one}" for one in "abcdef")
         assert responses.values.tolist() == [[1, 0, -1, 0, 0, -1]]
 
-    def test_reports_of_single_instances_are_put_together(self, tmp_path: Path) -> None:
+    def test_reports_of_single_instances_are_put_together(self, tmp_path):
         for instance, resolved in (("a", True), ("b", False)):
             folder = tmp_path / "run" / "org__gpt" / instance
             folder.mkdir(parents=True)
@@ -304,14 +292,14 @@ class TestSweBench:
         assert responses.respondents == ("org/gpt",)
         assert responses.values.tolist() == [[1, 0]]
 
-    def test_errors_are_wrong_or_missing(self, tmp_path: Path, make: Any) -> None:
+    def test_errors_are_wrong_or_missing(self, tmp_path, make):
         path = make.write_swe_bench(tmp_path, error_ids=["b"], incomplete_ids=[])
         assert read_responses(path).values.tolist() == [[1, 0]]
         assert read_responses(path, errors="missing").values.tolist() == [[1, -1]]
         with pytest.raises(ValueError, match="errors must be 'missing' or None, got 'wrong'"):
             read_responses(path, errors="wrong")
 
-    def test_reports_of_one_run_count_once(self, tmp_path: Path, make: Any) -> None:
+    def test_reports_of_one_run_count_once(self, tmp_path, make):
         make.write_swe_bench(tmp_path, incomplete_ids=[])
         folder = tmp_path / "logs" / "run_evaluation" / "run" / "org__gpt-4.1" / "a"
         folder.mkdir(parents=True)
@@ -321,7 +309,7 @@ class TestSweBench:
         assert (counted.n_items, counted.trials.tolist()) == (2, [[1, 1]])
         assert read_responses(tmp_path / "logs").values.tolist() == [[1]]
 
-    def test_what_a_submission_does_not_name_others_do(self, tmp_path: Path, make: Any) -> None:
+    def test_what_a_submission_does_not_name_others_do(self, tmp_path, make):
         split = tmp_path / "verified"
         make.write_submission(split, "20240101_one")
         make.write_submission(split, "20240202_two", resolved=["b", "d"], no_generation=[])
@@ -339,20 +327,18 @@ class TestSweBench:
 
 
 class TestOpenml:
-    def test_right_is_what_was_predicted_and_is_true(self, tmp_path: Path, make: Any) -> None:
+    def test_right_is_what_was_predicted_and_is_true(self, tmp_path, make):
         rows = "0,0,7,'a', 'a'\n\n% no row\n0,0, 3 , \"a\",b\n"
         assert read_responses(make.write_openml(tmp_path, rows)).values.tolist() == [[1, 0]]
 
 
 class TestOpenLlm:
-    def test_the_metric_is_the_leaderboards_unless_another_is_named(
-        self, tmp_path: Path, make: Any
-    ) -> None:
+    def test_the_metric_is_the_leaderboards_unless_another_is_named(self, tmp_path, make):
         path = make.write_open_llm(tmp_path)
         assert read_responses(path).values.tolist() == [[0, 1, -1]]
         assert read_responses(path, metric="acc").values.tolist() == [[1, 1, 0]]
 
-    def test_items_go_by_their_prompts_and_not_by_their_rows(self, tmp_path: Path) -> None:
+    def test_items_go_by_their_prompts_and_not_by_their_rows(self, tmp_path):
         rows = [("Q1", 1.0), ("Q2", 0.0), ("Q2", 1.0)]
         for name, order in (("one", rows), ("two", [rows[1], rows[0], rows[2]])):
             folder = tmp_path / f"details_org__{name}"
@@ -364,7 +350,7 @@ class TestOpenLlm:
         assert responses.respondents == ("org/one", "org/two")
         assert responses.values.tolist() == [[1, 0, 1], [1, 0, 1]]
 
-    def test_lighteval_has_its_texts_in_the_doc(self, tmp_path: Path) -> None:
+    def test_lighteval_has_its_texts_in_the_doc(self, tmp_path):
         folder = tmp_path / "details" / "org" / "gpt" / "2025-01-02T03-04-05"
         folder.mkdir(parents=True)
         path = folder / "details_sums|0_2025-01-02T03-04-05.123.parquet"
@@ -376,14 +362,14 @@ class TestOpenLlm:
         assert responses.item_table.iloc[0][["text", "choices"]].tolist() == ["1 + 1?", "2 | 3"]
 
 
-def archive(folder: Path, **members: str) -> Path:
+def archive(folder, **members):
     with zipfile.ZipFile(folder / "log.eval", "w") as written:
         for name, content in members.items():
             written.writestr(f"{name}.json", content)
     return folder / "log.eval"
 
 
-FAULTS: list[tuple[str, Any, str]] = [
+FAULTS = [
     ("lm-eval", '{"doc_id": 1, "doc"', "line 2 is not JSON"),
     ("every-eval-ever", {"schema_version": "0.1.0"}, "line 1: .* must be 0.2 or 0.3, got '0.1.0'"),
     ("every-eval-ever", {"model_id": None}, "line 1: model_id must be text"),
@@ -398,9 +384,7 @@ FAULTS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("form", "fault", "message"), FAULTS)
-def test_a_fault_is_named_with_its_place(
-    tmp_path: Path, make: Any, form: str, fault: Any, message: str
-) -> None:
+def test_a_fault_is_named_with_its_place(tmp_path, make, form, fault, message):
     if form == "inspect":
         path = archive(tmp_path, **fault)
     elif form == "every-eval-ever":
@@ -417,7 +401,7 @@ def test_a_fault_is_named_with_its_place(
         read_responses(path, format=form)
 
 
-def test_the_model_comes_from_the_results_or_else_the_folder(tmp_path: Path, make: Any) -> None:
+def test_the_model_comes_from_the_results_or_else_the_folder(tmp_path, make):
     folder = tmp_path / "org__llama"
     folder.mkdir()
     path = make.write_lm_eval(folder)
@@ -429,14 +413,14 @@ def test_the_model_comes_from_the_results_or_else_the_folder(tmp_path: Path, mak
 # Samples of Every Eval Ever: marks, scores, and where the two disagree
 
 
-def evaluation(score: float | None, *, correct: bool | None) -> dict[str, Any]:
+def evaluation(score, *, correct):
     return {"evaluation": {"score": score, "is_correct": correct}}
 
 
 @pytest.mark.parametrize(("score", "correct"), [(0.7, None), (0.2, True), (1.0, False)])
 def test_a_mark_that_is_absent_or_contradicts_the_score_is_not_taken_unasked(
-    tmp_path: Path, make: Any, score: float, correct: bool | None
-) -> None:
+    tmp_path, make, score, correct
+):
     records = [make.every_eval_ever_record("a", **evaluation(score, correct=correct))]
     path = make.write_every_eval_ever(tmp_path, [*records, make.every_eval_ever_record("b")])
     with pytest.raises(ReadingError) as error:
@@ -448,9 +432,7 @@ def test_a_mark_that_is_absent_or_contradicts_the_score_is_not_taken_unasked(
     assert read_responses(path, threshold=0.5).values.tolist() == [[int(score >= 0.5), 1]]
 
 
-def test_several_results_of_one_sample_are_filters_and_no_repeats(
-    tmp_path: Path, make: Any
-) -> None:
+def test_several_results_of_one_sample_are_filters_and_no_repeats(tmp_path, make):
     records = [
         make.every_eval_ever_record(
             "a", evaluation_result_id=f"sums.{name}", **evaluation(mark, correct=bool(mark))
@@ -463,7 +445,7 @@ def test_several_results_of_one_sample_are_filters_and_no_repeats(
     assert read_responses(path, filter="lenient").values.tolist() == [[1]]
 
 
-def test_a_file_may_hold_several_models_and_evaluations(tmp_path: Path, make: Any) -> None:
+def test_a_file_may_hold_several_models_and_evaluations(tmp_path, make):
     records = [
         make.every_eval_ever_record("a", model_id=model, evaluation_name=task)
         for model in ("one", "two")
@@ -474,7 +456,7 @@ def test_a_file_may_hold_several_models_and_evaluations(tmp_path: Path, make: An
     assert responses.items == ("sums/a", "words/a")
 
 
-def test_what_is_known_of_the_model_comes_from_the_summary(tmp_path: Path, make: Any) -> None:
+def test_what_is_known_of_the_model_comes_from_the_summary(tmp_path, make):
     path = make.write_every_eval_ever(tmp_path, [make.every_eval_ever_record("a")])
     responses = read_responses(path)
     assert responses.respondent_table.to_dict("index") == {"org/gpt": {"developer": "org"}}
@@ -488,23 +470,21 @@ def test_what_is_known_of_the_model_comes_from_the_summary(tmp_path: Path, make:
     ("value", "mark"),
     [("C", 1), ("N", 0), ("P", 0.5), ("yes", 1), ("No", 0), (True, 1), (0, 0), ("1", 1)],
 )
-def test_a_score_is_marked_as_inspect_marks_it(
-    tmp_path: Path, make: Any, value: Any, mark: float
-) -> None:
+def test_a_score_is_marked_as_inspect_marks_it(tmp_path, make, value, mark):
     path = make.write_inspect(tmp_path, [make.inspect_sample("a", value)])
     for threshold in (0.4, 0.6):
         marks = read_responses(path, threshold=threshold).values
         assert marks.tolist() == [[int(mark >= threshold)]]
 
 
-def test_each_value_of_a_score_is_a_metric(tmp_path: Path, make: Any) -> None:
+def test_each_value_of_a_score_is_a_metric(tmp_path, make):
     path = make.write_inspect(tmp_path, [make.inspect_sample("a", {"form": "C", "sum": "I"})])
     with pytest.raises(ValueError, match=r"several metrics: match.form, match.sum"):
         read_responses(path)
     assert read_responses(path, metric="match.sum").values.tolist() == [[0]]
 
 
-def test_a_crashed_run_is_read_from_its_journal(tmp_path: Path, make: Any) -> None:
+def test_a_crashed_run_is_read_from_its_journal(tmp_path, make):
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w") as archive:
         start = make.inspect_header()
@@ -519,7 +499,7 @@ def test_a_crashed_run_is_read_from_its_journal(tmp_path: Path, make: Any) -> No
     assert responses.values.tolist() == [[1, 0]]
 
 
-def test_zstd_is_read(tmp_path: Path, make: Any) -> None:
+def test_zstd_is_read(tmp_path, make):
     samples = [make.inspect_sample("a", "C")]
     expected = read_responses(make.write_inspect(tmp_path, samples))
     path = tmp_path / "zstd.eval"

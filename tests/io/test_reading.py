@@ -1,7 +1,5 @@
 """Content decides how responses are read, several files are one matrix, settings must fit."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import inspect
@@ -12,7 +10,6 @@ import sys
 import warnings
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,7 +41,7 @@ ROWS = [("a", "q1", 0), ("a", "q2", 1), ("b", "q1", 1), ("c", "q3", None)]
 OTHER = pd.DataFrame(ROWS, columns=["system", "task_id", "acc"])
 
 
-def save(frame: pd.DataFrame, path: Path) -> None:
+def save(frame, path):
     (frame.to_csv if path.suffix == ".csv" else frame.to_parquet)(path, index=False)
 
 
@@ -52,7 +49,7 @@ def save(frame: pd.DataFrame, path: Path) -> None:
     ("name", "compress"), [("results.csv", gzip.compress), ("results.jsonl", bytes), ("r", bytes)]
 )
 @pytest.mark.parametrize("kind", TEXTS)
-def test_the_content_decides_not_the_name(file: Any, kind: str, name: str, compress: Any) -> None:
+def test_the_content_decides_not_the_name(file, kind, name, compress):
     path = file(compress(TEXTS[kind].encode()), name)
     for given, form in ((path, kind), (str(path), None)):
         assert read_responses(given, format=form) == EXPECTED
@@ -60,7 +57,7 @@ def test_the_content_decides_not_the_name(file: Any, kind: str, name: str, compr
 
 @pytest.mark.parametrize("meta", STORED or [None], ids=lambda meta: meta and meta.name)
 @pytest.mark.usefixtures("shared_data")
-def test_stored_matrices_have_the_shape_they_state(meta: Path) -> None:
+def test_stored_matrices_have_the_shape_they_state(meta):
     stated = json.loads(meta.read_text())
     responses = read_responses(meta.with_name(stated["file"]))
     assert (responses.n_respondents, responses.n_items) == tuple(stated["shape"].values())
@@ -68,7 +65,7 @@ def test_stored_matrices_have_the_shape_they_state(meta: Path) -> None:
     assert responses.values[responses.values >= 0].mean() == pytest.approx(stated["mean"], abs=1e-4)
 
 
-def test_settings_are_arguments_documented_and_options_as_the_table_declares_them() -> None:
+def test_settings_are_arguments_documented_and_options_as_the_table_declares_them():
     parameters = dict(inspect.signature(read_responses).parameters)
     assert parameters.pop("path").default is inspect.Parameter.empty
     assert [*parameters] == [setting.name for setting in fields(Settings)]
@@ -88,13 +85,13 @@ def test_settings_are_arguments_documented_and_options_as_the_table_declares_the
     ("py-irt", {"ignore": "q9"}, "ignore names 'q9', which is not a column"),
     ([[1, 0]], {"ignore": "q1"}, "ignore is for tables with labels"), ([], {}, "2 dimensions"),
 ])  # fmt: skip
-def test_settings_that_do_not_fit_are_refused(file: Any, kind: Any, how: Any, message: str) -> None:
+def test_settings_that_do_not_fit_are_refused(file, kind, how, message):
     given = file(TEXTS[kind]) if isinstance(kind, str) else kind
     with pytest.raises(ValueError, match=message):
         read_responses(given, **how)
 
 
-def test_other_data_than_a_table_is_refused_and_a_matrix_is_unchanged() -> None:
+def test_other_data_than_a_table_is_refused_and_a_matrix_is_unchanged():
     for given in (5, None, {}, WIDE["q1"], {1, 2}):
         with pytest.raises(TypeError, match=r"responses must be a path, .*, got "):
             fit(given)
@@ -107,7 +104,7 @@ def test_other_data_than_a_table_is_refused_and_a_matrix_is_unchanged() -> None:
 
 @pytest.mark.parametrize("repeats", ["count", "first", "last", "mean>=0.3"])
 @pytest.mark.parametrize("end", ["csv", "parquet"])
-def test_tables_in_a_folder_are_read_as_one(tmp_path: Path, end: str, repeats: str) -> None:
+def test_tables_in_a_folder_are_read_as_one(tmp_path, end, repeats):
     save(LONG, tmp_path / f"0.{end}")
     save(OTHER, tmp_path / "1.parquet")
     whole = pd.concat([LONG, OTHER.set_axis(LONG.columns, axis=1)])
@@ -124,7 +121,7 @@ def test_tables_in_a_folder_are_read_as_one(tmp_path: Path, end: str, repeats: s
         read_responses(tmp_path)
 
 
-def test_a_file_with_a_fault_is_named_and_left_out(tmp_path: Path) -> None:
+def test_a_file_with_a_fault_is_named_and_left_out(tmp_path):
     (tmp_path / "a.csv").write_text(TEXTS["long"])
     (tmp_path / "b.csv").write_text("model,item,correct\nx,q1\n")
     with pytest.warns(IRTWarning, match="line 2 has 2 cells") as caught:
@@ -140,7 +137,7 @@ def test_a_file_with_a_fault_is_named_and_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "key", ["q1,q2,q3\nA,C,B\n", "item,key\nq2,C\nq1,a\n", "question,text,answer\nq1,?,A\nq2,?,C\n"]
 )
-def test_a_key_is_a_table_of_items_or_a_row(file: Any, key: str) -> None:
+def test_a_key_is_a_table_of_items_or_a_row(file, key):
     answers = file("model,q1,q2\ngpt,A,D\nllama,,c\n")
     responses = read_responses(answers, key=str(file(key, "key.csv")))
     assert responses == EXPECTED
@@ -148,7 +145,7 @@ def test_a_key_is_a_table_of_items_or_a_row(file: Any, key: str) -> None:
     assert [str(one).upper() for one in responses.item_table["target"]] == ["A", "C"]
 
 
-def test_the_source_says_how_a_matrix_was_read(file: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_source_says_how_a_matrix_was_read(file, caplog):
     caplog.set_level(logging.INFO, logger="irtkit")
     path = file("task,model,item,correct\nm,x,a,0.2\nm,y,a,\nn,x,b,-\nn,y,b,0.9\n")
     source = read_responses(path, threshold=0.5, missing="-", task=["m", "n"]).source
@@ -170,9 +167,7 @@ AWKWARD += [" space", "=1+1", "ä\u2028ö", "semi;colon", "tab\there", "-1", "#N
     ("separator", "quoting", "ending"),
     [(",", csv.QUOTE_MINIMAL, "\r\n"), ("\t", csv.QUOTE_ALL, "\n"), (";", csv.QUOTE_MINIMAL, "\n")],
 )
-def test_labels_are_kept_as_they_are_written(
-    file: Any, separator: str, quoting: Any, ending: str
-) -> None:
+def test_labels_are_kept_as_they_are_written(file, separator, quoting, ending):
     values = np.random.default_rng(0).integers(-1, 2, (len(AWKWARD), len(AWKWARD)))
     responses = ResponseMatrix(values, AWKWARD, AWKWARD)
     wide = responses.to_frame().reset_index()
@@ -194,7 +189,7 @@ MANY_ROWS = [f"respondent {k % 7},item {k // 7},1,{NOTE}\n" for k in range(630)]
     ("respondent 0,item 1e9,1,\n", 7), ('"q",item 0,1,\n', 8), ('"two\nlines",item 0,1,\n', 8),
     ('new "quoted" here,item 0,1,\n', 8), (" \n", 7), ("'=new,item 0,1,\r\n", 8),
 ])  # fmt: skip
-def test_a_long_table_of_many_blocks_is_read_whole(file: Any, row: str, respondents: int) -> None:
+def test_a_long_table_of_many_blocks_is_read_whole(file, row, respondents):
     rows = [*MANY_ROWS[:560], row, *MANY_ROWS[561:]]
     content = ("model,item,correct,note\n" + "".join(rows)).encode()
     packed = gzip.compress(content, 1) if respondents == 7 else content
@@ -209,7 +204,7 @@ def test_a_long_table_of_many_blocks_is_read_whole(file: Any, row: str, responde
     ('x,a,1,"not closed\n', "line 631: unexpected end of data"),
     ("caf\u00e9,a,1,\n", "the text is not UTF-8 .byte 0xe9."),
 ])  # fmt: skip
-def test_a_fault_far_down_is_named(file: Any, row: str, message: str) -> None:
+def test_a_fault_far_down_is_named(file, row, message):
     content = "model,item,correct,note\n" + "".join([*MANY_ROWS[:560], row, *MANY_ROWS[561:]])
     with pytest.raises(ReadingError, match=f"^results.csv: {message}"):
         read_responses(file(content.encode("latin-1")))
@@ -225,7 +220,7 @@ def test_a_fault_far_down_is_named(file: Any, row: str, message: str) -> None:
     ("model,item,correct\nx,a,1\n,a,0\n", "row 2 lacks a label in 'model'"),
     (gzip.compress(b"model,q1\nx,1\n" * 500, mtime=0)[:-20], "the compressed data are damaged"),
 ])  # fmt: skip
-def test_a_fault_is_named_with_its_file(file: Any, content: str | bytes, message: str) -> None:
+def test_a_fault_is_named_with_its_file(file, content, message):
     with pytest.raises(ReadingError, match=f"^results.csv: .*{message}"):
         read_responses(file(content))
 
@@ -237,7 +232,7 @@ SAMPLE = Path(__file__).parents[1] / "data" / "py_irt_minitest.jsonlines"
 GOOD = '{"subject_id": "x", "responses": {"a": 1}}\n'
 
 
-def test_the_sample_of_py_irt_is_read() -> None:
+def test_the_sample_of_py_irt_is_read():
     responses = read_responses(SAMPLE)
     assert responses.respondents == ("pedro", "pinguino", "ken", "burt")
     assert responses.values.tolist() == [[1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]]
@@ -248,7 +243,7 @@ def test_the_sample_of_py_irt_is_read() -> None:
     ('{"subject_id": "y", "responses": {"a": 1, "a": 1}}', "line 2: 'a' occurs twice"),
     ('{"subject_id": "x", "responses": {}}', "line 2: system 'x' occurs twice"),
 ])  # fmt: skip
-def test_a_fault_in_py_irt_is_named_with_its_line(file: Any, second: str, message: str) -> None:
+def test_a_fault_in_py_irt_is_named_with_its_line(file, second, message):
     with pytest.raises(ReadingError, match=f"^results.csv: .*{message}"):
         read_responses(file(GOOD + second + "\n"))
 
@@ -262,14 +257,12 @@ def test_a_fault_in_py_irt_is_named_with_its_line(file: Any, second: str, messag
     ('{"model": {"x": 1}, "item": "q", "correct": 1}', "'model' holds lists or objects"),
     ('[{"model": "a", "q1": [1], "q2": 1}]', r"not responses: 'q1'. Pass ignore='q1'"),
 ])  # fmt: skip
-def test_json_other_than_a_table_of_single_values_is_refused(
-    file: Any, content: str, message: str
-) -> None:
+def test_json_other_than_a_table_of_single_values_is_refused(file, content, message):
     with pytest.raises(ReadingError, match=f"^results.json: .*{message}"):
         read_responses(file(content, "results.json"))
 
 
-def test_arrays_of_objects_are_not_unpickled(tmp_path: Path) -> None:
+def test_arrays_of_objects_are_not_unpickled(tmp_path):
     np.save(tmp_path / "a.npy", np.array([[1, None]], dtype=object), allow_pickle=True)
     with pytest.raises(ReadingError, match="allow_pickle=False"):
         read_responses(tmp_path / "a.npy")
@@ -277,7 +270,7 @@ def test_arrays_of_objects_are_not_unpickled(tmp_path: Path) -> None:
     assert read_responses(tmp_path / "b.npy", threshold=0.5).values.tolist() == [[0, 1]]
 
 
-def test_excel_keeps_labels_as_they_are_written(tmp_path: Path) -> None:
+def test_excel_keeps_labels_as_they_are_written(tmp_path):
     pytest.importorskip("openpyxl")
     frame = pd.DataFrame({"model": ["NA", "007"], "q1": [True, None], 2: [0, "NA"]})
     frame.to_excel(tmp_path / "a.xlsx", index=False)
@@ -285,7 +278,7 @@ def test_excel_keeps_labels_as_they_are_written(tmp_path: Path) -> None:
     assert read_responses(tmp_path / "a.xlsx") == expected
 
 
-def test_excel_needs_an_extra(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excel_needs_an_extra(file, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ImportError, match=r"pip install 'irtkit\[excel\]'"):
         read_responses(file(b"PK\3\4", "a.xlsx"))
@@ -300,14 +293,14 @@ STORED_ROWS = STORED_ROWS.assign(item=["q1", "q2", "q2"], score=[1, 0, 1])
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> Any:
+def stored(tmp_path):
     """Write a frame as Parquet under another name and return the path."""
     path = tmp_path / "results.csv"
     return lambda frame, **how: frame.to_parquet(path, **how) or path
 
 
 @pytest.mark.parametrize("dtype", ["Int8", "object", "str"])
-def test_wide_and_long_tables_of_any_type_are_read(stored: Any, dtype: str) -> None:
+def test_wide_and_long_tables_of_any_type_are_read(stored, dtype):
     frame = STORED_MATRIX.to_frame().astype(dtype).rename_axis(columns=None)
     assert read_responses(stored(frame)) == STORED_MATRIX
     for form in (None, "wide", "parquet"):
@@ -322,7 +315,7 @@ def test_wide_and_long_tables_of_any_type_are_read(stored: Any, dtype: str) -> N
     assert read_responses(stored(frame.rename_axis(None))) == STORED_MATRIX
 
 
-def test_dictionaries_that_differ_between_blocks_are_one(tmp_path: Path) -> None:
+def test_dictionaries_that_differ_between_blocks_are_one(tmp_path):
     rows = [(f"m{(k * 7) % 11}", f"q{k // 11}", k % 3 == 0) for k in range(143_000)]
     frame = pd.DataFrame(rows, columns=["model", "item", "correct"])
     table = pa.Table.from_pandas(frame).set_column(0, "model", pa.array(frame["model"]))
@@ -330,7 +323,7 @@ def test_dictionaries_that_differ_between_blocks_are_one(tmp_path: Path) -> None
     assert read_responses(tmp_path / "a.parquet") == ResponseMatrix.from_long(frame)
 
 
-def test_a_fault_of_parquet_is_named_with_its_file(stored: Any) -> None:
+def test_a_fault_of_parquet_is_named_with_its_file(stored):
     faults = {
         "column 'item' holds list": STORED_ROWS.assign(item=[["x"], ["y"], ["z"]]),
         "row 1 lacks a label in 'item'": STORED_ROWS.assign(item=[None, "a", "b"]),
@@ -348,7 +341,7 @@ def test_a_fault_of_parquet_is_named_with_its_file(stored: Any) -> None:
 # Tables whose rows are items: recognised without a corner label, with a warning
 
 
-def table(n_systems: int, n_items: int) -> pd.DataFrame:
+def table(n_systems, n_items):
     """Table of systems and items, whose marks depend on both."""
     generator = np.random.default_rng(0)
     logits = generator.normal(0, 1.2, n_items) + generator.normal(0, 0.7, (n_systems, 1))
@@ -357,20 +350,18 @@ def table(n_systems: int, n_items: int) -> pd.DataFrame:
     return pd.DataFrame(marks, names[:n_systems], [f"q{k + 1}" for k in range(n_items)])
 
 
-def written(frame: pd.DataFrame, corner: str | None, folder: Path) -> Path:
+def written(frame, corner, folder):
     frame.rename_axis(corner).to_csv(folder / "results.csv")
     return folder / "results.csv"
 
 
-def codes(path: Path) -> set[str]:
+def codes(path):
     """Codes of the findings."""
     return {one.code for one in overview(path).findings}
 
 
 @pytest.mark.parametrize(("corner", "shape"), [(None, (12, 60)), ("item_id", (40, 30))])
-def test_a_table_on_its_side_is_recognised(
-    tmp_path: Path, corner: str | None, shape: tuple[int, int]
-) -> None:
+def test_a_table_on_its_side_is_recognised(tmp_path, corner, shape):
     upright = table(*shape)
     path = written(upright.T, corner, tmp_path)
     assert codes(path) == {"transposed"}
@@ -383,9 +374,7 @@ def test_a_table_on_its_side_is_recognised(
 @pytest.mark.parametrize(
     ("corner", "shape"), [(None, (12, 60)), ("model", (300, 8)), ("student", (60, 60))]
 )
-def test_an_upright_table_is_left_alone(
-    tmp_path: Path, shape: tuple[int, int], corner: str | None
-) -> None:
+def test_an_upright_table_is_left_alone(tmp_path, shape, corner):
     upright = table(*shape)
     people = upright.set_axis([f"S{k:03}" for k in range(shape[0])])
     for frame in (upright, people):
@@ -393,14 +382,14 @@ def test_an_upright_table_is_left_alone(
 
 
 @pytest.mark.parametrize("name", ["sat12", "lsat7", "wirs", "nlu_rte", "lalor2016_snli_5gs_human"])
-def test_real_tables_raise_no_doubts(shared_data: Path, name: str) -> None:
+def test_real_tables_raise_no_doubts(shared_data, name):
     assert codes(shared_data / f"{name}.csv.gz") == set()
 
 
 # What a path holds, and that typing what is proposed works
 
 
-def test_the_settings_that_are_proposed_read_what_is_shown(log: tuple[str, Path]) -> None:
+def test_the_settings_that_are_proposed_read_what_is_shown(log):
     name, path = log
     found = overview(path.parent)
     with warnings.catch_warnings(action="ignore"):
@@ -410,9 +399,7 @@ def test_the_settings_that_are_proposed_read_what_is_shown(log: tuple[str, Path]
     assert shlex.split(found.command)[:3] == ["irtkit", "fit", str(path.parent)]
 
 
-def test_metric_filter_threshold_and_repeats_are_proposed_where_needed(
-    tmp_path: Path, make: Any
-) -> None:
+def test_metric_filter_threshold_and_repeats_are_proposed_where_needed(tmp_path, make):
     fields = {"metrics": ["f1", "acc"], "acc": 1.0, "f1": 0.3}
     records = [make.lm_eval_record(0, filter=name, **fields) for name in ("strict", "flexible")]
     make.write_lm_eval(tmp_path, records)
@@ -430,13 +417,13 @@ def test_metric_filter_threshold_and_repeats_are_proposed_where_needed(
     ("model,q1,q2,q3\na,0.7,-,0.2\nb,0.2,1,0.5\n", " --missing -"),
     ("model,q1,q2\na,20,35\nb,75,50\n", " --score-range 0,100"),
 ])  # fmt: skip
-def test_tables_have_their_command_too(tmp_path: Path, content: str, command: str) -> None:
+def test_tables_have_their_command_too(tmp_path, content, command):
     path = tmp_path / "results.csv"
     path.write_text(content)
     assert overview(path).command == f"irtkit fit {path}{command}"
 
 
-def test_settings_that_are_given_go_into_the_command(tmp_path: Path) -> None:
+def test_settings_that_are_given_go_into_the_command(tmp_path):
     path = tmp_path / "results.csv"
     path.write_text("task,model,question_id,epoch,correct\nm,a,1,1,0.2\nn,a,1,1,1\nn,a,1,2,0\n")
     found = overview(path, task="n", threshold=0.5)

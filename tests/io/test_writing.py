@@ -1,13 +1,8 @@
 """What is written reads back equal, in every form."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +34,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("name", FRAMES)
 @pytest.mark.parametrize("suffix", TABLE_ENDINGS)
-def test_a_table_comes_back_equal(tmp_path: Path, name: str, suffix: str) -> None:
+def test_a_table_comes_back_equal(tmp_path, name, suffix):
     frame, path = FRAMES[name], tmp_path / f"table{suffix}"
     write_table(frame, path)
     again = read_table(str(path))
@@ -54,7 +49,7 @@ def test_a_table_comes_back_equal(tmp_path: Path, name: str, suffix: str) -> Non
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
-def test_json_is_strict(tmp_path: Path) -> None:
+def test_json_is_strict(tmp_path):
     index = pd.Index(["q1", "q2"], name="item")
     write_table(pd.DataFrame({"x": [np.nan, -np.inf], "n": [1, 2]}, index), tmp_path / "t.json")
     first, second = json.loads((tmp_path / "t.json").read_text(), parse_constant=pytest.fail)
@@ -62,7 +57,7 @@ def test_json_is_strict(tmp_path: Path) -> None:
     assert second["x"] == -np.inf
 
 
-def test_no_cell_is_one_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
+def test_no_cell_is_one_that_a_spreadsheet_would_run(tmp_path):
     starts = ["=1+1", "+cmd|'/C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "-1", "it's"]
     index = pd.Index(starts, name="=item")
     frame = pd.DataFrame({"@x": starts, "-y": [*range(-9, 0)], "z": [-np.inf] * 9}, index)
@@ -81,9 +76,7 @@ def test_no_cell_is_one_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
     (["True", "false"], [True, False]), (["ok", '"a ""b"""'], ["ok", 'a "b"']),
     (["NA", ""], ["NA", None]),
 ])  # fmt: skip
-def test_cells_of_a_table_by_another_program_say_what_their_column_is(
-    file: Callable[..., Path], cells: list[str], values: list[object]
-) -> None:
+def test_cells_of_a_table_by_another_program_say_what_their_column_is(file, cells, values):
     table = read_table(file(f"item,x\r\n007,{cells[0]}\r\nNA,{cells[1]}\r\n\r\n"))
     expected = pd.DataFrame({"x": values}, pd.Index(["007", "NA"], name="item"))
     pd.testing.assert_frame_equal(table, expected, check_exact=True)
@@ -95,8 +88,8 @@ def test_cells_of_a_table_by_another_program_say_what_their_column_is(
     ('"",x\n"0",5\n"1",6\n', ["0", "1"]),
 ])  # fmt: skip
 def test_labels_are_as_written_and_row_numbers_without_a_name_are_the_default_index(
-    file: Callable[..., Path], content: str, labels: list[object]
-) -> None:
+    file, content, labels
+):
     assert read_table(file(content)).index.tolist() == labels
 
 
@@ -105,30 +98,23 @@ def test_labels_are_as_written_and_row_numbers_without_a_name_are_the_default_in
     (pd.DataFrame([[1, 2]], columns=["x", "x"]), "unique: 'x' occurs twice"),
     (pd.DataFrame([[1]]), "names of columns must be text"),
 ])  # fmt: skip
-def test_a_frame_that_would_not_come_back_equal_is_refused(
-    tmp_path: Path, frame: pd.DataFrame, message: str
-) -> None:
+def test_a_frame_that_would_not_come_back_equal_is_refused(tmp_path, frame, message):
     with pytest.raises(ValueError, match=f"^table.csv: .*{message}"):
         write_table(frame, tmp_path / "table.csv")
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("t.csv", "", "the file is empty"),
-        ("t.csv", '"item",x\n"a",1,2\n', "line 2 has 3 cells, and the header has 2"),
-        ("t.csv", "item,x,x\na,1,1\n", "unique: 'x' occurs twice"),
-        ("t.json", "{", "line 1 column 2"),
-        ("t.json", '{"item": "a"}', "a list of records"),
-        ("t.json", '[{"item": "a"}, {"x": 1}]', "row 2 lacks a label"),
-        ("t.parquet", "no", "Parquet|parquet"),
-        ("t.xlsx", "", "a table ends in .csv, .tsv, .json"),
-    ],
-)
-def test_a_file_without_a_table_is_refused_by_name(
-    file: Callable[..., Path], name: str, content: str | bytes, message: str
-) -> None:
+@pytest.mark.parametrize(("name", "content", "message"), [
+    ("t.csv", "", "the file is empty"),
+    ("t.csv", '"item",x\n"a",1,2\n', "line 2 has 3 cells, and the header has 2"),
+    ("t.csv", "item,x,x\na,1,1\n", "unique: 'x' occurs twice"),
+    ("t.json", "{", "line 1 column 2"),
+    ("t.json", '{"item": "a"}', "a list of records"),
+    ("t.json", '[{"item": "a"}, {"x": 1}]', "row 2 lacks a label"),
+    ("t.parquet", "no", "Parquet|parquet"),
+    ("t.xlsx", "", "a table ends in .csv, .tsv, .json"),
+])  # fmt: skip
+def test_a_file_without_a_table_is_refused_by_name(file, name, content, message):
     with pytest.raises(ValueError, match=f"^{name}: .*({message})"):
         read_table(file(content, name))
 
@@ -150,9 +136,7 @@ STACKED = METRICS.astype({"done": float}).melt(["model", "item"], var_name="metr
 
 @pytest.mark.parametrize("write", ["to_csv", "to_parquet"])
 @pytest.mark.parametrize("table", [METRICS, STACKED])
-def test_a_file_scores_items_as_its_table_does(
-    table: pd.DataFrame, write: str, tmp_path: Path
-) -> None:
+def test_a_file_scores_items_as_its_table_does(table, write, tmp_path):
     getattr(table, write)(tmp_path / "metrics", index=False)
     expected = quality_of(RESPONSES, METRICS, ["done"])
     quality = quality_of(RESPONSES, as_metrics(str(tmp_path / "metrics")), ["done"])
@@ -179,7 +163,7 @@ FAILED = pytest.mark.filterwarnings("ignore:.*failed:UserWarning")
 
 @FAILED
 @pytest.mark.parametrize(("form", "name"), FILES)
-def test_what_is_written_reads_back_equal(tmp_path: Path, form: str, name: str) -> None:
+def test_what_is_written_reads_back_equal(tmp_path, form, name):
     irtkit.write_responses(GAPS, tmp_path / name, format=form)
     assert read_responses(tmp_path / name) == GAPS
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
@@ -192,8 +176,8 @@ def test_what_is_written_reads_back_equal(tmp_path: Path, form: str, name: str) 
 )
 @pytest.mark.parametrize(("form", "name"), FILES)
 def test_repeated_trials_and_sparse_matrices_read_back_equal_or_are_refused(
-    tmp_path: Path, form: str, name: str, given: Any, settings: Any, word: str
-) -> None:
+    tmp_path, form, name, given, settings, word
+):
     if form == "wide":
         with pytest.raises(ValueError, match=word):
             irtkit.write_responses(given, tmp_path / name, format=form)
@@ -202,7 +186,7 @@ def test_repeated_trials_and_sparse_matrices_read_back_equal_or_are_refused(
     assert read_responses(tmp_path / name, **settings) == given
 
 
-def test_a_wide_table_is_what_mirt_reads(tmp_path: Path) -> None:
+def test_a_wide_table_is_what_mirt_reads(tmp_path):
     path = tmp_path / "crowd.csv"
     values = [[1, 0, -1], [0, -1, 1]]
     responses = ResponseMatrix(values, ["007", "=cmd"], ["task/1", "2", "a b"])
@@ -213,9 +197,7 @@ def test_a_wide_table_is_what_mirt_reads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("form", "name"), FILES)
-def test_tables_are_stored_next_to_the_file_and_read_back(
-    tmp_path: Path, form: str, name: str
-) -> None:
+def test_tables_are_stored_next_to_the_file_and_read_back(tmp_path, form, name):
     labels = ["t/q1", "t/q2"]
     texts = {"task": "t", "text": ["1 + 1?", None], "target": ["2", "=3"], "level": [1.5, 2.0]}
     about = pd.DataFrame({"family": ["o", None], "params": [7, 70]}, ["gpt", "llama"])
@@ -239,7 +221,7 @@ def test_tables_are_stored_next_to_the_file_and_read_back(
         irtkit.write_responses(bare, tmp_path / name, format=form)
 
 
-def test_stored_tables_of_another_matrix_are_refused(tmp_path: Path) -> None:
+def test_stored_tables_of_another_matrix_are_refused(tmp_path):
     path = tmp_path / "crowd.csv"
     responses = ResponseMatrix([[1]], ["gpt"], ["q1"])
     known = pd.DataFrame({"text": ["1 + 1?"]}, ["q1"])
@@ -252,7 +234,7 @@ def test_stored_tables_of_another_matrix_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["to_dense", "to_sparse"])
-def test_items_without_a_task_keep_their_tables(tmp_path: Path, how: str) -> None:
+def test_items_without_a_task_keep_their_tables(tmp_path, how):
     path = tmp_path / "crowd_samples.jsonl"
     known = pd.DataFrame({"text": ["1 + 1?", "2 + 2?"]}, ["q1", "t/q2"])
     given = {"respondent": ["gpt"], "item": ["q1"], "metric": ["cost"], "value": [0.5]}
@@ -266,7 +248,7 @@ def test_items_without_a_task_keep_their_tables(tmp_path: Path, how: str) -> Non
         irtkit.write_responses(twice, tmp_path / "twice_samples.jsonl")
 
 
-def test_samples_are_of_the_schema(tmp_path: Path) -> None:
+def test_samples_are_of_the_schema(tmp_path):
     path = tmp_path / "crowd_samples.jsonl.gz"
     known = pd.DataFrame({"text": ["1 + 1?", None], "target": ["2", None], "level": [1.0, None]})
     responses = ResponseMatrix([[1, -1]], ["org/gpt"], ["sums/easy/1", "bare"])
@@ -290,9 +272,7 @@ def test_samples_are_of_the_schema(tmp_path: Path) -> None:
     ("crowd.csv", "excel", "format must be one of every-eval-ever, long, wide"),
     ("crowd.jsonl", None, "must end in .parquet or .csv"),
 ])  # fmt: skip
-def test_what_does_not_fit_is_refused(
-    tmp_path: Path, name: str, form: str | None, message: str
-) -> None:
+def test_what_does_not_fit_is_refused(tmp_path, name, form, message):
     responses = ResponseMatrix([[1, -1]], ["gpt"], ["q1", "q2"])
     with pytest.raises(ValueError, match=message):
         irtkit.write_responses(responses, tmp_path / name, format=form)
@@ -306,7 +286,7 @@ ONE = ResponseMatrix([[1, 0], [0, -1]], ["gpt", "llama"], ["q1", "q2"])
 OTHER = ResponseMatrix([[1, 1]], ["llama"], ["q3", "q2"])
 
 
-def test_labels_are_united_and_cells_keep_their_places() -> None:
+def test_labels_are_united_and_cells_keep_their_places():
     merged = merge_responses([ONE, OTHER])
     values = [[1, 0, -1], [0, 1, 1]]
     assert merged == ResponseMatrix(values, ["gpt", "llama"], ["q1", "q2", "q3"])
@@ -314,8 +294,8 @@ def test_labels_are_united_and_cells_keep_their_places() -> None:
     assert merge_responses([ONE.to_sparse(), OTHER]) == merged
 
 
-def test_metrics_of_the_answers_are_united_and_the_first_of_several_counts() -> None:
-    def measured(matrix: ResponseMatrix, *rows: tuple[str, str, str, float]) -> ResponseMatrix:
+def test_metrics_of_the_answers_are_united_and_the_first_of_several_counts():
+    def measured(matrix, *rows):
         columns = ["respondent", "item", "metric", "value"]
         return matrix.with_tables(metrics=pd.DataFrame(rows, columns=columns))
 
@@ -332,7 +312,7 @@ def test_metrics_of_the_answers_are_united_and_the_first_of_several_counts() -> 
     assert merge_responses([ONE, OTHER]).metrics is None
 
 
-def test_a_cell_of_several_is_an_error_or_repeats() -> None:
+def test_a_cell_of_several_is_an_error_or_repeats():
     again = ResponseMatrix([[0]], ["gpt"], ["q1"])
     with pytest.raises(
         ValueError, match=r"system 'gpt', item 'q1' occurs in several.*repeats='count'"

@@ -1,9 +1,6 @@
 """Judges: severity, consistency, preferences, and marks without severity."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,22 +13,13 @@ from irtkit.irf import Z95
 from irtkit.judges.severity import Ratings, severities
 from tests.commands import run
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
 SEVERITY = np.array([0.6, 0.0, -0.6])
 NOISE = np.array([0.3, 0.6, 1.0])
 JUDGES = ("strict", "fair", "lenient")
 FAMILIES = ("openai", "meta", "qwen")
 
 
-def ratings(
-    kept: Any = None, seed: int = 0, *, favour: float = 0.0, noise: Array = NOISE, n: int = 30
-) -> tuple[pd.DataFrame, Array]:
+def ratings(kept=None, seed=0, *, favour=0.0, noise=NOISE, n=30):
     """Marks from 1 to 5 of three judges on 40 items, and what systems deserve.
 
     The first judge may favour systems 0 to 9. ``kept`` says which marks there are.
@@ -54,36 +42,36 @@ def ratings(
     return pd.DataFrame(columns), np.clip(np.round(3 + quality), 1, 5).mean(axis=1)
 
 
-def by_one(generator: np.random.Generator, shape: Any) -> Any:
+def by_one(generator, shape):
     """One judge per answer, at random."""
     return generator.integers(shape[2], size=shape[:2])[..., None] == np.arange(shape[2])
 
 
-def old_and_new(generator: np.random.Generator, shape: Any) -> Any:
+def old_and_new(generator, shape):
     """Old systems by one judge and new ones by another, a tenth of the answers by both."""
     both = generator.random(shape[:2]) < 0.1
     new = (np.arange(shape[0]) >= shape[0] // 2)[:, None]
     return np.stack([~new | both, new | both, np.zeros(shape[:2], bool)], axis=2)
 
 
-def groups(_: np.random.Generator, shape: Any) -> Any:
+def groups(_, shape):
     """The first judge marks the first half of the systems, the others the second half."""
     first = (np.arange(shape[0]) < shape[0] // 2)[:, None, None]
     return np.broadcast_to(first == (np.arange(3) == 0), shape)
 
 
 @cache
-def judged(kept: Any = None, seed: int = 0, favour: float = 0.0) -> Any:
+def judged(kept=None, seed=0, favour=0.0):
     marks, truth = ratings(kept, seed, favour=favour)
     return irtkit.judges(marks, "lab", (1, 5)), truth
 
 
-def codes(found: Any) -> list[str]:
+def codes(found):
     return [finding.code for finding in found.findings]
 
 
 @pytest.mark.parametrize("kept", [None, by_one, old_and_new])
-def test_severities_and_systems_are_recovered(kept: Any) -> None:
+def test_severities_and_systems_are_recovered(kept):
     found, truth = judged(kept)
     table = found.table
     assert list(table.index) == [name for name in JUDGES if name in table.index]
@@ -93,14 +81,14 @@ def test_severities_and_systems_are_recovered(kept: Any) -> None:
     assert spearmanr(np.nanmean(found.responses.scores, axis=1), truth)[0] > 0.95
 
 
-def test_averaging_ranks_systems_by_their_judges_and_the_adjusted_marks_do_not() -> None:
+def test_averaging_ranks_systems_by_their_judges_and_the_adjusted_marks_do_not():
     marks, truth = ratings(old_and_new, 3)
     average = marks.groupby("model")["score"].mean()
     adjusted = np.nanmean(judged(old_and_new, 3)[0].responses.scores, axis=1)
     assert spearmanr(adjusted, truth)[0] > spearmanr(average, truth)[0] + 0.02
 
 
-def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas() -> None:
+def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas():
     marks, _ = ratings(lambda g, shape: g.random(shape) < 0.3, 1, n=8)
     system, item, judge = (pd.factorize(marks[name])[0] for name in ("model", "item", "judge"))
     places = system, item, judge
@@ -117,7 +105,7 @@ def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas() ->
     residual = rated.mark - design @ effects
     scores = design * (precision @ residual)[:, None]
 
-    def meat(labels: Any) -> Array:
+    def meat(labels):
         sums = pd.DataFrame(scores).groupby(labels).sum().to_numpy()
         return np.asarray(sums.T @ sums)
 
@@ -135,7 +123,7 @@ def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas() ->
     np.testing.assert_allclose(found.variance, variance, rtol=1e-6)
 
 
-def test_one_answer_of_two_judges_says_little_about_their_severities() -> None:
+def test_one_answer_of_two_judges_says_little_about_their_severities():
     held = []
     for seed in range(20):
         g = np.random.default_rng(seed)
@@ -152,7 +140,7 @@ def test_one_answer_of_two_judges_says_little_about_their_severities() -> None:
     assert np.mean(held) >= 0.8
 
 
-def test_consistency_and_agreement_fall_with_noise() -> None:
+def test_consistency_and_agreement_fall_with_noise():
     table = judged()[0].table
     assert table["consistency"].is_monotonic_decreasing
     assert table["agreement"].is_monotonic_decreasing
@@ -160,7 +148,7 @@ def test_consistency_and_agreement_fall_with_noise() -> None:
     assert judged(by_one)[0].table[["consistency", "agreement"]].isna().all(axis=None)
 
 
-def test_a_preference_is_found_with_its_size_and_others_are_not() -> None:
+def test_a_preference_is_found_with_its_size_and_others_are_not():
     found, _ = judged(None, 0, 0.5)
     (finding,) = (finding for finding in found.findings if finding.code == "judge-favours")
     assert (finding.values["judge"], finding.values["family"]) == ("strict", "openai")
@@ -170,7 +158,7 @@ def test_a_preference_is_found_with_its_size_and_others_are_not() -> None:
     assert "judge-favours" not in codes(judged(by_one)[0])
 
 
-def test_a_judge_of_noise_is_named() -> None:
+def test_a_judge_of_noise_is_named():
     marks, _ = ratings(None, 2)
     noise = np.random.default_rng(0).integers(1, 6, len(marks))
     marks["score"] = marks["score"].where(marks["judge"] != "lenient", noise)
@@ -180,7 +168,7 @@ def test_a_judge_of_noise_is_named() -> None:
     assert "judge-noise" not in codes(judged()[0])
 
 
-def test_judges_that_no_mark_compares_are_named_in_their_groups() -> None:
+def test_judges_that_no_mark_compares_are_named_in_their_groups():
     found, _ = judged(groups)
     values = next(f.values for f in found.findings if f.code == "judges-not-connected")
     assert values == {"n": 2, "groups": ["strict", "fair, lenient"]}
@@ -188,7 +176,7 @@ def test_judges_that_no_mark_compares_are_named_in_their_groups() -> None:
     assert "judges-not-connected" not in codes(judged(old_and_new)[0])
 
 
-def test_severities_that_exceed_differences_of_systems_and_single_marks_are_named() -> None:
+def test_severities_that_exceed_differences_of_systems_and_single_marks_are_named():
     marks, _ = ratings(by_one, 4)
     number = marks["model"].str[-2:].astype(int) + marks["item"].str[-2:].astype(int)
     alike = marks.assign(model="s" + (number % 30).astype(str))
@@ -199,7 +187,7 @@ def test_severities_that_exceed_differences_of_systems_and_single_marks_are_name
     assert "severities-exceed-systems" not in codes(found)
 
 
-def test_reliability_grows_with_judges_and_items() -> None:
+def test_reliability_grows_with_judges_and_items():
     reliability = judged()[0].reliability
     assert reliability.of(40, 1) < reliability.of(40, 3) < reliability.of(80, 3)
     assert 0.3 < reliability.answer < 0.7
@@ -208,7 +196,7 @@ def test_reliability_grows_with_judges_and_items() -> None:
     assert np.isnan(judged(by_one)[0].reliability.judges_needed)
 
 
-def test_the_adjusted_marks_are_fractions_that_a_fit_takes() -> None:
+def test_the_adjusted_marks_are_fractions_that_a_fit_takes():
     marks, _ = ratings(by_one)
     found = irtkit.judges(marks, score_range=(1, 5))
     first = marks.iloc[0]
@@ -223,32 +211,29 @@ def test_the_adjusted_marks_are_fractions_that_a_fit_takes() -> None:
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_matrix_with_judges_gives_the_same_as_its_table(swap: bool) -> None:
+def test_a_matrix_with_judges_gives_the_same_as_its_table(swap):
     marks, _ = ratings(by_one)
     matrix = irtkit.read_responses(marks, judge="judge", family="lab", score_range=(1, 5))
-    how: Any = {"score_range": (5, 1)} if swap else {"score_range": (1, 5)}
+    how = {"score_range": (5, 1)} if swap else {"score_range": (1, 5)}
     turned = marks.assign(score=6 - marks["score"]) if swap else marks
     pd.testing.assert_frame_equal(
         irtkit.judges(matrix, "lab").table, irtkit.judges(turned, **how).table
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"score": 7}, "must be between 1 and 5"),
-        ({"judge": "fair"}, "two judges or more, got 1"),
-        ({"model": "a", "item": "b", "judge": ["fair"] * 20 + ["strict"] * 20}, "b/fair"),
-        ({"judge": None}, "no column is recognised as the judges"),
-    ],
-)
-def test_bad_ratings_give_one_clear_error(change: Any, message: str) -> None:
+@pytest.mark.parametrize(("change", "message"), [
+    ({"score": 7}, "must be between 1 and 5"),
+    ({"judge": "fair"}, "two judges or more, got 1"),
+    ({"model": "a", "item": "b", "judge": ["fair"] * 20 + ["strict"] * 20}, "b/fair"),
+    ({"judge": None}, "no column is recognised as the judges"),
+])  # fmt: skip
+def test_bad_ratings_give_one_clear_error(change, message):
     marks = ratings(by_one)[0].iloc[::30].assign(**change).dropna(axis=1)
     with pytest.raises((ReadingError, ValueError), match=message):
         irtkit.judges(marks, score_range=(1, 5))
 
 
-def test_settings_that_do_not_fit_are_refused() -> None:
+def test_settings_that_do_not_fit_are_refused():
     marks, _ = ratings(by_one)
     with pytest.raises(ValueError, match="pair for all items"):
         irtkit.judges(marks, score_range={"q1": (1, 5)})
@@ -258,7 +243,7 @@ def test_settings_that_do_not_fit_are_refused() -> None:
         irtkit.judges(irtkit.ResponseMatrix([[1, 0], [0, 1]]))
 
 
-def test_what_is_printed_fits_80_columns_and_labels_are_escaped() -> None:
+def test_what_is_printed_fits_80_columns_and_labels_are_escaped():
     marks, _ = ratings(None, 0, favour=0.5)
     marks["judge"] = marks["judge"].map({"strict": "\x1b[31m<b>red</b>"}).fillna(marks["judge"])
     found = irtkit.judges(marks, "lab", (1, 5))
@@ -270,7 +255,7 @@ def test_what_is_printed_fits_80_columns_and_labels_are_escaped() -> None:
     assert "<b>" not in found.shown().markdown()
 
 
-def test_the_command_writes_marks_that_a_fit_takes(tmp_path: Path) -> None:
+def test_the_command_writes_marks_that_a_fit_takes(tmp_path):
     marks, _ = ratings(by_one, n=9)
     marks.to_csv(tmp_path / "ratings.csv", index=False)
     done = run("judges ratings.csv --score-range 1,5 --family lab --out judged", tmp_path)

@@ -1,11 +1,8 @@
 """Difficulty predicted from features, held out of what it is learned from."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import sys
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*abilit")
 pytest.importorskip("sklearn")
 
 
-def made(n: int, seed: int, noise: float = 0.5) -> tuple[pd.DataFrame, pd.Series[float]]:
+def made(n, seed, noise=0.5):
     """Features of items and their difficulty, which bends with one and steps with another."""
     generator = np.random.default_rng(seed)
     index = pd.Index([f"i{k}" for k in range(n)], name="item")
@@ -39,7 +36,7 @@ def made(n: int, seed: int, noise: float = 0.5) -> tuple[pd.DataFrame, pd.Series
 
 
 @pytest.mark.parametrize("regressor", REGRESSORS)
-def test_every_family_predicts_items_it_has_not_seen(regressor: str) -> None:
+def test_every_family_predicts_items_it_has_not_seen(regressor):
     features, difficulty = made(600, 0)
     predictor = DifficultyPredictor(regressor, folds=0).fit(features[:400], difficulty[:400])
     found = predictor.predict(features[400:])
@@ -50,7 +47,7 @@ def test_every_family_predicts_items_it_has_not_seen(regressor: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("regressor", ["linear", "k nearest neighbours"])
-def test_intervals_hold_nine_in_ten_items_out_of_sample(regressor: str) -> None:
+def test_intervals_hold_nine_in_ten_items_out_of_sample(regressor):
     # 10 draws × 200 items: the share has a standard error of 0.01 between draws
     shares = []
     for seed in range(10):
@@ -62,7 +59,7 @@ def test_intervals_hold_nine_in_ten_items_out_of_sample(regressor: str) -> None:
 
 
 @pytest.mark.parametrize(("n", "level", "rank"), [(60, 0.8, 49), (9, 0.9, 9), (9, 0.7, 7)])
-def test_intervals_reach_as_far_as_cross_validated_errors(n: int, level: float, rank: int) -> None:
+def test_intervals_reach_as_far_as_cross_validated_errors(n, level, rank):
     features, difficulty = made(n, 1)
     predictor = DifficultyPredictor("k nearest neighbours", folds=3, level=level)
     tried = predictor.fit(features, difficulty).cross_validated_
@@ -75,7 +72,7 @@ def test_intervals_reach_as_far_as_cross_validated_errors(n: int, level: float, 
     assert np.isinf(wide["high"]).all() == (n < 99)
 
 
-def test_columns_are_found_by_name_and_gaps_are_filled() -> None:
+def test_columns_are_found_by_name_and_gaps_are_filled():
     features, difficulty = made(200, 3)
     predictor = DifficultyPredictor("linear", folds=0).fit(features, difficulty)
     known = predictor.predict(features[:9])
@@ -86,7 +83,7 @@ def test_columns_are_found_by_name_and_gaps_are_filled() -> None:
         predictor.predict(features[["c", "d", "kind"]])
 
 
-def test_texts_and_identifiers_are_no_categories() -> None:
+def test_texts_and_identifiers_are_no_categories():
     features, difficulty = made(60, 3)
     texts = features.assign(prompt=[f"how much is {k} and {k}" for k in range(60)])
     with pytest.raises(
@@ -98,7 +95,7 @@ def test_texts_and_identifiers_are_no_categories() -> None:
     assert len(predictor.predict(some[:1])) == 1
 
 
-def test_images_and_texts_are_predicted_from() -> None:
+def test_images_and_texts_are_predicted_from():
     images = np.random.default_rng(0).random((200, 4, 4))
     index = [f"i{k}" for k in range(200)]
     difficulty = pd.Series(images[:, 1, 2], index=index)
@@ -113,7 +110,7 @@ def test_images_and_texts_are_predicted_from() -> None:
     assert found.loc["hard", "predicted"] > found.loc["easy", "predicted"] + 10
 
 
-def test_any_regressor_and_any_pipeline_serve() -> None:
+def test_any_regressor_and_any_pipeline_serve():
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
@@ -130,7 +127,7 @@ def test_any_regressor_and_any_pipeline_serve() -> None:
         DifficultyPredictor(target="3PL")
 
 
-def test_items_without_features_or_difficulty_are_left_out() -> None:
+def test_items_without_features_or_difficulty_are_left_out():
     features, difficulty = made(100, 8)
     difficulty.iloc[:10] = np.nan
     difficulty.iloc[10] = np.inf
@@ -141,7 +138,7 @@ def test_items_without_features_or_difficulty_are_left_out() -> None:
 
 
 @pytest.fixture(scope="module")
-def calibrated() -> tuple[pd.DataFrame, irtkit.FitResult, pd.Series[float]]:
+def calibrated():
     features, difficulty = made(300, 9)
     items = irtkit.ItemParameters.from_difficulty(np.full(300, 1.5), difficulty)
     ability = np.random.default_rng(0).normal(size=400)
@@ -150,9 +147,7 @@ def calibrated() -> tuple[pd.DataFrame, irtkit.FitResult, pd.Series[float]]:
     return features, irtkit.fit(responses, "1PL"), difficulty
 
 
-def test_predictions_become_a_prior_in_logits(
-    calibrated: tuple[pd.DataFrame, irtkit.FitResult, pd.Series[float]],
-) -> None:
+def test_predictions_become_a_prior_in_logits(calibrated):
     features, result, difficulty = calibrated
     predictor = DifficultyPredictor("gradient boosting", target="Rasch").fit(features, result)
     prior = predictor.prior_mean(features)
@@ -167,7 +162,7 @@ def test_predictions_become_a_prior_in_logits(
         DifficultyPredictor("linear").fit(features, result).prior_mean(features)
 
 
-def test_prior_means_need_labels() -> None:
+def test_prior_means_need_labels():
     generator = np.random.default_rng(0)
     images = generator.normal(size=(60, 3, 3))
     labels = [f"item-{k + 1}" for k in range(60)]
@@ -178,7 +173,7 @@ def test_prior_means_need_labels() -> None:
     assert predictor.prior_mean(images, items=labels).index.tolist() == labels
 
 
-def test_without_an_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     monkeypatch.setitem(sys.modules, "wordllama", None)
     with pytest.raises(ImportError, match=r"irtkit\[predict\]"):
@@ -193,12 +188,12 @@ def test_without_an_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) ->
 ITEMS = [f"q{k}" for k in range(40)]
 
 
-def lengths(texts: list[str]) -> Any:
+def lengths(texts):
     """Letters and words of texts."""
     return np.array([[len(text), len(text.split())] for text in texts])
 
 
-def test_numbers_and_categories_are_distinguished() -> None:
+def test_numbers_and_categories_are_distinguished():
     given = pd.DataFrame(
         {"n": [1, 2, None], "on": [True, False, True], "kind": ["a", None, "b"]},
         index=pd.Index([1, 2, 3]),
@@ -208,7 +203,7 @@ def test_numbers_and_categories_are_distinguished() -> None:
     assert list(table.index) == ["1", "2", "3"]
 
 
-def test_tables_of_other_libraries_are_read_by_label() -> None:
+def test_tables_of_other_libraries_are_read_by_label():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"item": ["b", "a"], "words": [1, 2]})
     found = as_features(table, ["a", "b"])
@@ -218,7 +213,7 @@ def test_tables_of_other_libraries_are_read_by_label() -> None:
         as_features(table.drop("item"), ["a", "b"])
 
 
-def test_texts_are_embedded_and_missing_ones_stay_missing() -> None:
+def test_texts_are_embedded_and_missing_ones_stay_missing():
     texts = pd.Series(["one two", None, "three"], index=["q0", "q1", "q2"])
     for given in (texts, texts.to_frame("text")):
         table = as_features(given, embed=lengths)
@@ -226,24 +221,19 @@ def test_texts_are_embedded_and_missing_ones_stay_missing() -> None:
         assert table.loc["q1"].isna().all()
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        (["a text", "another"], ValueError, "embed="),
-        (np.zeros((3, 2)), ValueError, "Length mismatch"),
-        (["a text", None], TypeError, "or texts, got list"),
-        (pd.DataFrame({"x": [1, 2]}, index=["a", "a"]), ValueError, "one row per item"),
-    ],
-)
-def test_data_without_features_is_refused(
-    given: object, error: type[Exception], message: str
-) -> None:
+@pytest.mark.parametrize(("given", "error", "message"), [
+    (["a text", "another"], ValueError, "embed="),
+    (np.zeros((3, 2)), ValueError, "Length mismatch"),
+    (["a text", None], TypeError, "or texts, got list"),
+    (pd.DataFrame({"x": [1, 2]}, index=["a", "a"]), ValueError, "one row per item"),
+])  # fmt: skip
+def test_data_without_features_is_refused(given, error, message):
     with pytest.raises(error, match=message):
         as_features(given, ["a", "b"])
 
 
 @pytest.mark.parametrize("other", [lambda x: 3 - 1e-9 * x, np.exp])
-def test_a_feature_with_the_order_of_a_target_is_refused(other: Any) -> None:
+def test_a_feature_with_the_order_of_a_target_is_refused(other):
     generator = np.random.default_rng(0)
     targets = pd.DataFrame(generator.normal(size=(40, 2)), ITEMS, ["1PL", "average_error"])
     for target in (targets, targets["average_error"]):
@@ -255,9 +245,7 @@ def test_a_feature_with_the_order_of_a_target_is_refused(other: Any) -> None:
         check_leaks(near.assign(two=np.arange(40) % 2, one=1.0), target=target)
 
 
-def test_texts_that_are_about_the_same_are_near_each_other_offline(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_texts_that_are_about_the_same_are_near_each_other_offline(monkeypatch, tmp_path):
     pytest.importorskip("wordllama")
     monkeypatch.setenv("HOME", str(tmp_path))  # no cache of earlier downloads
     monkeypatch.setattr(socket, "socket", None)
@@ -272,11 +260,8 @@ def test_texts_that_are_about_the_same_are_near_each_other_offline(
 # Claims about what makes items hard, compared with what the task goes by
 
 
-Made = tuple[pd.DataFrame, "pd.Series[float]", "pd.Series[bool]"]
-
-
 @pytest.fixture(scope="module")
-def made_of_two() -> Made:
+def made_of_two():
     """Items are hard near the border. Their class is the side of it, as a second feature says."""
     generator = np.random.default_rng(0)
     index = [f"i{k}" for k in range(300)]
@@ -285,7 +270,7 @@ def made_of_two() -> Made:
     return table, difficulty, table["y"] > 0
 
 
-def test_features_of_difficulty_and_of_the_task_are_separated(made_of_two: Made) -> None:
+def test_features_of_difficulty_and_of_the_task_are_separated(made_of_two):
     found = feature_importances(*made_of_two)
     assert found.index[0] == "x"
     assert found["task"].idxmax() == "y"
@@ -297,7 +282,7 @@ def test_features_of_difficulty_and_of_the_task_are_separated(made_of_two: Made)
     assert found.attrs["spearman"] == pytest.approx(ranks)
 
 
-def test_without_labels_there_is_difficulty_alone(made_of_two: Made) -> None:
+def test_without_labels_there_is_difficulty_alone(made_of_two):
     found = feature_importances(*made_of_two[:2], regressor="gradient boosting", repeats=2)
     assert list(found.columns) == ["difficulty", "difficulty_sd"]
     with pytest.raises(ValueError, match="lacks a label of item 'i3'"):
@@ -308,21 +293,19 @@ def test_without_labels_there_is_difficulty_alone(made_of_two: Made) -> None:
 
 
 @pytest.fixture(scope="module")
-def responses() -> irtkit.ResponseMatrix:
+def responses():
     slope = np.where(np.arange(50) == 7, 0.001, 1.0)
     items = irtkit.ItemParameters(slope, np.linspace(-2, 2, 50), np.zeros(50))
     return irtkit.simulate_responses(items, np.linspace(-2, 2, 150), seed=0)
 
 
 @pytest.fixture(scope="module")
-def table(responses: irtkit.ResponseMatrix) -> pd.DataFrame:
+def table(responses):
     return difficulty_targets(responses)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_targets_agree_with_the_fits(
-    responses: irtkit.ResponseMatrix, table: pd.DataFrame
-) -> None:
+def test_the_targets_agree_with_the_fits(responses, table):
     of_1pl, of_2pl = (irtkit.fit(responses, model) for model in ("1PL", "2PL"))
     assert table["1PL"].to_numpy() == pytest.approx(of_1pl.items["difficulty"])
     assert table["Rasch"].to_numpy() == pytest.approx(-of_1pl.items["intercept"])

@@ -1,28 +1,17 @@
 """Both engines against the definition, against each other, and on adaptive nodes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from irtkit import ItemParameters, ResponseMatrix, add_synthetic, simulate_responses
+from irtkit import ItemParameters, add_synthetic, simulate_responses
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import Items
 from irtkit.quadrature import Grid, NodeDensity, engines, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine, engine_of, posterior_weights
 from irtkit.quadrature.levels import LevelEngine
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.quadrature import Nodes
-
-    Array = NDArray[np.float64]
 
 ENGINES = [NumpyEngine, JaxEngine]
 CELLS = [("2PL", 0.0, 1), ("2PL", 0.3, 1), ("3PL", 0.0, 1), ("3PL", 0.3, 1), ("2PL", 0.2, 3)]
@@ -35,9 +24,7 @@ ENGINES_AND_CELLS = [
 WIDE = 3.0
 
 
-def drawn(
-    model: str, missing: float, trials: int = 1, n_items: int = 12
-) -> tuple[ResponseMatrix, ItemParameters]:
+def drawn(model, missing, trials=1, n_items=12):
     generator = np.random.default_rng(3)
     items = ItemParameters(
         generator.normal(0.8, 0.8, n_items),
@@ -48,17 +35,17 @@ def drawn(
     return simulate_responses(items, abilities, missing=missing, trials=trials, seed=5), items
 
 
-def as_arrays(items: ItemParameters) -> Items:
+def as_arrays(items):
     c = items.guessing
     logit = np.log(c / (1 - c)) if c.any() else None
     return Items(items.discrimination, items.intercept, logit)
 
 
-def grid_of(nodes: Nodes) -> Grid:
+def grid_of(nodes):
     return Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in (1.0, WIDE)]))
 
 
-def plain_log_likelihood(responses: ResponseMatrix, items: ItemParameters, theta: Array) -> Array:
+def plain_log_likelihood(responses, items, theta):
     """Log-likelihood of every respondent at every ability, written as the definition says."""
     p = items.probability(theta)
     right = responses.successes.astype(float)
@@ -68,9 +55,7 @@ def plain_log_likelihood(responses: ResponseMatrix, items: ItemParameters, theta
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
-def test_posteriors_are_what_the_definition_gives(
-    engine: Any, model: str, missing: float, trials: int
-) -> None:
+def test_posteriors_are_what_the_definition_gives(engine, model, missing, trials):
     responses, items = drawn(model, missing, trials)
     theta = np.linspace(-6, 6, 61)
     weights = norm.logpdf(theta) - logsumexp(norm.logpdf(theta))
@@ -89,8 +74,8 @@ def test_posteriors_are_what_the_definition_gives(
 
 @pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)
 def test_sums_are_those_of_the_posteriors_and_the_gradient_their_derivative(
-    engine: Any, model: str, missing: float, trials: int
-) -> None:
+    engine, model, missing, trials
+):
     responses, items = drawn(model, missing, trials)
     crowd = responses
     if trials == 1:
@@ -106,7 +91,7 @@ def test_sums_are_those_of_the_posteriors_and_the_gradient_their_derivative(
     assert sums.log_marginal == pytest.approx(np.array(by_group), abs=1e-9)
     assert sums.node_mass.sum(axis=1) == pytest.approx([40, crowd.synthetic.sum()], abs=1e-9)
 
-    def log_likelihood(arrays: Items) -> float:
+    def log_likelihood(arrays):
         return float(computed.posteriors(arrays, grid).log_marginal.sum())
 
     # in 32 bits a respondent is off by about 1e-7
@@ -129,9 +114,7 @@ def test_sums_are_those_of_the_posteriors_and_the_gradient_their_derivative(
     ("synthetic", "interpolated"),
     [(True, True), *(pytest.param(*given, marks=slow) for given in ((0, 0), (0, 1), (1, 0)))],
 )
-def test_engines_agree(
-    model: str, missing: float, trials: int, synthetic: bool, interpolated: bool
-) -> None:
+def test_engines_agree(model, missing, trials, synthetic, interpolated):
     responses, items = drawn(model, missing, trials, n_items=150)
     if synthetic and trials == 1:
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
@@ -150,9 +133,7 @@ def test_engines_agree(
 
 @pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
 @pytest.mark.parametrize("interpolated", [False, True])
-def test_sparse_rows_give_what_dense_ones_give(
-    model: str, missing: float, trials: int, interpolated: bool
-) -> None:
+def test_sparse_rows_give_what_dense_ones_give(model, missing, trials, interpolated):
     drawn_responses, items = drawn(model, missing, trials, n_items=150)
     responses = add_synthetic(drawn_responses, ("always-right", "always-wrong"))
     arrays = as_arrays(items)
@@ -173,9 +154,7 @@ def test_sparse_rows_give_what_dense_ones_give(
         assert one == pytest.approx(other, abs=1e-9)
 
 
-def test_numpy_computes_large_matrices_where_jax_is_not_installed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_numpy_computes_large_matrices_where_jax_is_not_installed(monkeypatch):
     patterns = patterns_of(drawn("3PL", 0.3, 1)[0], synthetic_is_real=False)
     monkeypatch.setattr(engines, "_MANY_CELLS", 1)
     assert not isinstance(engine_of(patterns, with_guessing=True), NumpyEngine)
@@ -185,9 +164,7 @@ def test_numpy_computes_large_matrices_where_jax_is_not_installed(
 
 @pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)
 @pytest.mark.parametrize("synthetic", [pytest.param(False, marks=slow), True])
-def test_frequencies_give_the_sums_of_repeated_rows(
-    engine: Any, model: str, missing: float, trials: int, synthetic: bool
-) -> None:
+def test_frequencies_give_the_sums_of_repeated_rows(engine, model, missing, trials, synthetic):
     responses, items = drawn(model, missing, trials)
     distinct = patterns_of(responses, synthetic_is_real=False)
     if synthetic:
@@ -207,9 +184,7 @@ def test_frequencies_give_the_sums_of_repeated_rows(
 
 
 @pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)
-def test_multiplicities_give_the_sums_of_repeated_columns(
-    engine: Any, model: str, missing: float, trials: int
-) -> None:
+def test_multiplicities_give_the_sums_of_repeated_columns(engine, model, missing, trials):
     responses, items = drawn(model, missing, trials)
     distinct = patterns_of(responses, synthetic_is_real=False)
     times = np.random.default_rng(1).integers(1, 4, 12)
@@ -238,9 +213,7 @@ def test_multiplicities_give_the_sums_of_repeated_columns(
 
 
 @pytest.mark.parametrize("negative", [False, True])
-def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
-    negative: bool,
-) -> None:
+def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(negative):
     generator = np.random.default_rng(11)
     slope = generator.lognormal(0, 0.5, 9) * np.where(np.arange(9) % 3 == 0, -1, 1) ** negative
     arrays = as_arrays(ItemParameters.from_difficulty(slope, generator.normal(size=9)))
@@ -262,7 +235,7 @@ def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
 
 
 @pytest.mark.parametrize("model", ["GPCM", "GRM"])
-def test_levels_have_the_sums_of_right_and_wrong_in_every_group(model: Any) -> None:
+def test_levels_have_the_sums_of_right_and_wrong_in_every_group(model):
     g = np.random.default_rng(4)
     cells = g.integers(-1, 2, (30, 6)).astype(np.int8)
     patterns = Patterns(cells, None, g.choice([0, 2, 3], 30))

@@ -1,19 +1,17 @@
 """Nodes that follow the items, and item curves carried from points to nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from irtkit.irf import Items
-from irtkit.quadrature import NodeDensity, Nodes, fixed_nodes
+from irtkit.quadrature import NodeDensity, fixed_nodes
 
 REACH = 8.0
 
 
-def drawn(n_items: int, steep: float | None = None) -> Items:
+def drawn(n_items, steep=None):
     generator = np.random.default_rng(n_items)
     slope = generator.lognormal(0, 0.3, n_items)
     if steep is not None:
@@ -21,12 +19,12 @@ def drawn(n_items: int, steep: float | None = None) -> Items:
     return Items(slope, -slope * generator.normal(size=n_items))
 
 
-def integral(nodes: Nodes, log_values: np.ndarray) -> float:
+def integral(nodes, log_values):
     return float(logsumexp(log_values + nodes.log_width))
 
 
 @pytest.mark.parametrize(("n_items", "refine"), [(1, 1), (40, 2), (5000, 1)])
-def test_the_normal_distribution_keeps_its_moments(n_items: int, refine: int) -> None:
+def test_the_normal_distribution_keeps_its_moments(n_items, refine):
     nodes = NodeDensity.of(drawn(n_items), REACH, 1.0).nodes(refine)
     assert integral(nodes, norm.logpdf(nodes.theta)) == pytest.approx(0.0, abs=1e-9)
     weights = np.exp(nodes.normal_log_weights(1.0))
@@ -38,15 +36,13 @@ def test_the_normal_distribution_keeps_its_moments(n_items: int, refine: int) ->
 
 @pytest.mark.parametrize("grid", [(61, 6.0), (60, 6.0), (3, 1.0)])
 @pytest.mark.parametrize("by_step", [0.1, 0.5, 0.99, 1.0, 1.01, 3.0, 40.0])
-def test_the_share_of_a_normal_on_a_grid_agrees_with_infinitely_many_nodes(
-    grid: tuple[int, float], by_step: float
-) -> None:
+def test_the_share_of_a_normal_on_a_grid_agrees_with_infinitely_many_nodes(grid, by_step):
     n_nodes, limit = grid
     nodes, step = fixed_nodes(n_nodes, limit), 2 * limit / (n_nodes - 1)
     long = nodes.theta[0] + step * np.arange(-2000, 2000)
     on_grid = np.arange(2000, 2000 + n_nodes)
 
-    def log_share(log_sd: float, mean: float) -> float:
+    def log_share(log_sd, mean):
         log_density = -0.5 * ((long - mean) / np.exp(log_sd)) ** 2
         return float(logsumexp(log_density[on_grid]) - logsumexp(log_density))
 
@@ -64,16 +60,14 @@ def test_the_share_of_a_normal_on_a_grid_agrees_with_infinitely_many_nodes(
 @pytest.mark.parametrize(
     ("n_items", "steep", "tolerance"), [(12, None, 1e-9), (300, None, 1e-6), (12, 20.0, 1e-3)]
 )
-def test_any_posterior_is_integrated_as_by_a_fine_grid(
-    n_items: int, steep: float | None, tolerance: float
-) -> None:
+def test_any_posterior_is_integrated_as_by_a_fine_grid(n_items, steep, tolerance):
     items = drawn(n_items, steep)
     nodes = NodeDensity.of(items, REACH, 1.0).nodes()
     fine = fixed_nodes(20001, REACH)
     width = np.log(2 * REACH / 20000)
     generator = np.random.default_rng(0)
 
-    def log_joint(theta: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def log_joint(theta, right):
         z = np.multiply.outer(items.slope, theta) + items.intercept[:, None]
         return right @ z - np.logaddexp(0, z).sum(axis=0) + norm.logpdf(theta)
 
@@ -88,14 +82,14 @@ def test_any_posterior_is_integrated_as_by_a_fine_grid(
 @pytest.mark.parametrize("n_items", [300, 3000])
 @pytest.mark.parametrize(("points_refined", "tolerance"), [(1, 1e-3), (2, 1e-6)])
 def test_item_curves_come_from_points_as_if_computed_at_the_nodes(
-    n_items: int, points_refined: int, tolerance: float
-) -> None:
+    n_items, points_refined, tolerance
+):
     items = drawn(n_items)
     nodes = NodeDensity.of(items, REACH, 1.0, share=1.0).nodes(2, points_refined=points_refined)
     assert nodes.interpolation is not None
     assert len(nodes.points) < len(nodes.theta)
 
-    def curves(theta: np.ndarray) -> np.ndarray:
+    def curves(theta):
         return np.logaddexp(
             0, np.multiply.outer(items.slope, theta) + items.intercept[:, None]
         ).sum(axis=0)

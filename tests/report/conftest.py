@@ -7,7 +7,7 @@ import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,6 @@ from bs4 import BeautifulSoup
 
 import irtkit
 from tests import crowds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 HOSTILE = (
     "<script>window.PWNED=1</script>",
@@ -46,32 +42,32 @@ class Written:
     labels: tuple[str, ...] = ()
 
     @property
-    def suspects(self) -> pd.DataFrame:
+    def suspects(self):
         return self.listed[self.listed["suspect"]]
 
     @cached_property
-    def text(self) -> str:
+    def text(self):
         return self.path.read_text(encoding="utf-8")
 
     @cached_property
-    def page(self) -> Any:
+    def page(self):
         return BeautifulSoup(self.text, "html.parser")
 
     @cached_property
-    def words(self) -> str:
+    def words(self):
         """The text of the page, with one space between words."""
         return " ".join(self.page.find("body").get_text().split())
 
-    def rows(self, caption: str) -> list[list[str]]:
+    def rows(self, caption):
         """The rows of a table, without its head."""
         table = self.page.find("caption", string=caption).parent
         return [[cell.get_text() for cell in row] for row in table.find("tbody").find_all("tr")]
 
     @cached_property
-    def data(self) -> dict[str, Any]:
+    def data(self):
         return dict(json.loads(self.page.find(id="data").string))
 
-    def column(self, stored: Any) -> Any:
+    def column(self, stored):
         """A column of numbers as the script reads it."""
         if isinstance(stored, float):
             return np.full(len(self.result.item_labels), stored)
@@ -80,18 +76,14 @@ class Written:
         return np.frombuffer(base64.b64decode(text), kinds[kind])
 
 
-def write(
-    factory: pytest.TempPathFactory, responses: Any, predictions: Any = None, **given: Any
-) -> Written:
+def write(factory, responses, predictions=None, **given):
     """The page of a fit of responses."""
     with warnings.catch_warnings(action="ignore"):
         result = irtkit.fit(responses)
     return of_result(factory, result, predictions, **given)
 
 
-def of_result(
-    factory: pytest.TempPathFactory, result: Any, predictions: Any = None, **given: Any
-) -> Written:
+def of_result(factory, result, predictions=None, **given):
     """The page of a fit."""
     path = factory.mktemp("report") / "page.html"
     listed = irtkit.audit(result, predictions=predictions).items
@@ -100,13 +92,13 @@ def of_result(
 
 
 @pytest.fixture(scope="session")
-def digits(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def digits(tmp_path_factory):
     """The page of the digits crowd."""
     crowd = irtkit.load_digits_crowd()
     return write(tmp_path_factory, crowd.responses, crowd.predictions)
 
 
-def draw(labels: tuple[str, ...] = ()) -> irtkit.ResponseMatrix:
+def draw(labels=()):
     """60 systems × 120 items, three of them inverted, with texts, and the first labels as given."""
     items = irtkit.ItemParameters.from_difficulty(np.full(120, 1.5), np.linspace(-2, 2, 120))
     right = irtkit.simulate_responses(items, np.linspace(-2, 2, 60), seed=0).values.copy()
@@ -122,13 +114,13 @@ def draw(labels: tuple[str, ...] = ()) -> irtkit.ResponseMatrix:
 
 
 @pytest.fixture(scope="session")
-def inverted() -> Callable[..., irtkit.ResponseMatrix]:
+def inverted():
     """What draws a matrix with three inverted items."""
     return draw
 
 
 @pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def hostile(tmp_path_factory):
     """A page whose items and systems have hostile labels, answers and texts."""
     responses = draw(HOSTILE)
     given = np.where(responses.values == 1, "<i>A</i>", HOSTILE[1])
@@ -142,23 +134,23 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 @pytest.fixture(scope="session")
-def by_task(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def by_task(tmp_path_factory):
     """A page of two tasks, the first of which has one of three inverted items."""
     responses = draw()
-    known: Any = responses.item_table
+    known = responses.item_table
     task = ["<b>"] * 20 + ["two"] * 100
     return write(tmp_path_factory, responses.with_tables(known.assign(task=task)))
 
 
 @pytest.fixture(scope="session")
-def two_abilities(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def two_abilities(tmp_path_factory):
     """The page of two abilities of 80 systems."""
     result = crowds.fitted_tasks(crowds.of_two_tasks(80, 40))
     return of_result(tmp_path_factory, result)
 
 
 @pytest.fixture(scope="session")
-def rubric(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def rubric(tmp_path_factory):
     """The page of marks from 1 to 5, of which those of item 3 are noise."""
     generator = np.random.default_rng(2)
     z = generator.normal(size=(60, 1)) - generator.normal(size=10)
@@ -170,7 +162,7 @@ def rubric(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 @pytest.fixture(scope="session")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Written:
+def many(tmp_path_factory):
     """The page of 12 systems × 42,000 items."""
     generator = np.random.default_rng(0)
     items = irtkit.ItemParameters.from_difficulty(

@@ -1,14 +1,11 @@
 """Claims about the page in a real browser: Debian's Chromium, driven by Playwright."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re
 import shutil
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -19,9 +16,6 @@ from irtkit.pictures.fitted import item_curves
 from irtkit.pictures.svg import svg
 from irtkit.report.templates import number_text
 from tests.crowds import crowd, fitted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.browser
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -52,7 +46,7 @@ TOUCHING = """() => {
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
+def chromium():
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip("there is no Chromium")
@@ -63,11 +57,11 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture
-def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
+def visit(chromium):
     """What opens a page. At the end there was neither a message, an error nor a request."""
     contexts, heard = [], []
 
-    def opened(path: Path, address: str = "", *, width: int = 1280, **settings: Any) -> Any:
+    def opened(path, address="", *, width=1280, **settings):
         context = chromium.new_context(viewport={"width": width, "height": 900}, **settings)
         contexts.append(context)
         tab = context.new_page()
@@ -83,26 +77,22 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
     assert [one for one in heard if not one.startswith("file:")] == []
 
 
-def rows_of(tab: Any) -> list[list[str]]:
-    found: list[list[str]] = tab.evaluate(ROWS)
-    return found
+def rows_of(tab):
+    return tab.evaluate(ROWS)
 
 
-def n_fitting(tab: Any, n: int) -> None:
+def n_fitting(tab, n):
     """Expect this number of items to fit the search."""
     sync_api.expect(tab.locator(".count")).to_have_text(re.compile(f"^{n} of"))
 
 
-def chosen(tab: Any) -> str:
-    text: str = tab.locator("#detail h3").text_content()
-    return text
+def chosen(tab):
+    return tab.locator("#detail h3").text_content()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (768, "dark"), (390, "dark")])
 @pytest.mark.parametrize("which", ["digits", "by_task", "rubric", "two_abilities"])
-def test_nothing_needs_sideways_scrolling(
-    visit: Callable[..., Any], request: pytest.FixtureRequest, which: str, width: int, scheme: str
-) -> None:
+def test_nothing_needs_sideways_scrolling(visit, request, which, width, scheme):
     tab = visit(request.getfixturevalue(which).path, width=width, color_scheme=scheme)
     assert tab.evaluate("document.documentElement.scrollWidth") == width
     colour = tab.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -113,23 +103,19 @@ def test_nothing_needs_sideways_scrolling(
 @pytest.mark.parametrize(
     ("which", "width"), [("digits", 1280), ("digits", 390), ("many", 390), ("hostile", 1280)]
 )
-def test_words_next_to_pictures_do_not_touch(
-    visit: Callable[..., Any], which: str, width: int, request: pytest.FixtureRequest
-) -> None:
+def test_words_next_to_pictures_do_not_touch(visit, which, width, request):
     tab = visit(request.getfixturevalue(which).path, width=width)
     assert tab.evaluate(TOUCHING) == []
 
 
-def test_pages_are_ready_in_two_seconds(visit: Callable[..., Any], digits: Any, many: Any) -> None:
+def test_pages_are_ready_in_two_seconds(visit, digits, many):
     for written in (digits, many):  # in how much less, and pointers: benchmarks/reading.py
         tabs = [visit(written.path) for _ in range(3)]  # the machine may have other work
         ready = [tab.evaluate("Number(document.documentElement.dataset.ready)") for tab in tabs]
         assert min(ready) < 2000
 
 
-def test_the_table_shows_the_items_and_sorts_with_blanks_last(
-    visit: Callable[..., Any], digits: Any
-) -> None:
+def test_the_table_shows_the_items_and_sorts_with_blanks_last(visit, digits):
     tab, items = visit(digits.path), digits.result.items
     shown = rows_of(tab)
     varied = items[items["status"] != "no variance"]
@@ -158,7 +144,7 @@ def test_the_table_shows_the_items_and_sorts_with_blanks_last(
     assert found[-1][3] == ""
 
 
-def test_the_table_is_searched_and_filtered(visit: Callable[..., Any], digits: Any) -> None:
+def test_the_table_is_searched_and_filtered(visit, digits):
     tab = visit(digits.path)
     tab.fill("#search", "digit-16")
     n_fitting(tab, 100)
@@ -171,7 +157,7 @@ def test_the_table_is_searched_and_filtered(visit: Callable[..., Any], digits: A
     assert {row[0] for row in rows_of(tab)} == set(digits.suspects.index)
 
 
-def test_an_item_opens_by_click_keyboard_and_link(visit: Callable[..., Any], digits: Any) -> None:
+def test_an_item_opens_by_click_keyboard_and_link(visit, digits):
     places = digits.result.places
     tab = visit(digits.path, f"#item-{places['digit-1361']}")
     sync_api.expect(tab.locator("#detail h3")).to_have_text("digit-1361")
@@ -192,7 +178,7 @@ def test_an_item_opens_by_click_keyboard_and_link(visit: Callable[..., Any], dig
     assert chosen(tab) == digits.suspects.index[1]
 
 
-def repeated() -> irtkit.FitResult:
+def repeated():
     """Runs that agree more than the model explains."""
     right = 2 * crowd("small").responses.values.astype(int)
     right += 2 * crowd("small", 1).responses.values
@@ -200,9 +186,7 @@ def repeated() -> irtkit.FitResult:
 
 
 @pytest.mark.parametrize("kind", ["complete", "3PL with gaps", "repeated trials"])
-def test_the_curve_of_an_item_is_the_one_that_python_draws(
-    visit: Callable[..., Any], kind: str, digits: Any, tmp_path: Path
-) -> None:
+def test_the_curve_of_an_item_is_the_one_that_python_draws(visit, kind, digits, tmp_path):
     path, result = digits.path, digits.result
     if kind != "complete":
         path = tmp_path / "page.html"
@@ -231,7 +215,7 @@ def test_the_curve_of_an_item_is_the_one_that_python_draws(
             assert set(names) == set(values.index[values == value])
 
 
-def test_points_of_the_map_name_and_open_their_item(visit: Callable[..., Any], many: Any) -> None:
+def test_points_of_the_map_name_and_open_their_item(visit, many):
     tab = visit(many.path)
     picture = tab.locator("#map svg[data-map]")
     picture.scroll_into_view_if_needed()
@@ -250,9 +234,7 @@ def test_points_of_the_map_name_and_open_their_item(visit: Callable[..., Any], m
     assert tab.locator("#map .ring").count() == 1
 
 
-def test_points_of_two_abilities_name_their_systems(
-    visit: Callable[..., Any], two_abilities: Any
-) -> None:
+def test_points_of_two_abilities_name_their_systems(visit, two_abilities):
     tab = visit(two_abilities.path)
     picture = tab.locator("#abilities svg[data-map=systems]")
     picture.scroll_into_view_if_needed()
@@ -264,7 +246,7 @@ def test_points_of_two_abilities_name_their_systems(
         assert tab.locator(".tip").text_content().startswith(name)
 
 
-def test_a_table_that_is_cut_off_on_a_phone_says_so(visit: Callable[..., Any], digits: Any) -> None:
+def test_a_table_that_is_cut_off_on_a_phone_says_so(visit, digits):
     tab = visit(digits.path, width=390)
     box = tab.locator("#systems .scroll")
     assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")
@@ -275,7 +257,7 @@ def test_a_table_that_is_cut_off_on_a_phone_says_so(visit: Callable[..., Any], d
     assert first.bounding_box()["x"] == before
 
 
-def test_hostile_labels_run_nothing(visit: Callable[..., Any], hostile: Any) -> None:
+def test_hostile_labels_run_nothing(visit, hostile):
     tab = visit(hostile.path)
     for k in range(len(hostile.suspects)):
         tab.locator("#suspects a.to-item").nth(k).click()
@@ -287,9 +269,7 @@ def test_hostile_labels_run_nothing(visit: Callable[..., Any], hostile: Any) -> 
     assert tab.evaluate("document.querySelectorAll('img, i').length") == 0
 
 
-def test_saved_items_open_in_a_spreadsheet_as_text(
-    visit: Callable[..., Any], hostile: Any, tmp_path: Path
-) -> None:
+def test_saved_items_open_in_a_spreadsheet_as_text(visit, hostile, tmp_path):
     tab = visit(hostile.path)
     with tab.expect_download() as download:
         tab.click("#save")
@@ -302,9 +282,7 @@ def test_saved_items_open_in_a_spreadsheet_as_text(
     assert errors["task/item 0"] == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_page_is_whole_without_scripts_and_on_paper(
-    visit: Callable[..., Any], digits: Any
-) -> None:
+def test_a_page_is_whole_without_scripts_and_on_paper(visit, digits):
     tab = visit(digits.path, java_script_enabled=False)
     for visible in ("#suspects table", "#systems table", "#items table", "#map svg", ".card svg"):
         assert tab.locator(visible).first.is_visible(), visible
@@ -317,17 +295,12 @@ def test_a_page_is_whole_without_scripts_and_on_paper(
 
 
 @pytest.mark.skipif(not Path(AXE).is_file(), reason="IRTKIT_AXE names no axe-core")
-@pytest.mark.parametrize(
-    ("which", "width", "scheme"),
-    [
-        *[("digits", 1280, "light"), ("digits", 390, "dark"), ("hostile", 1280, "dark")],
-        *[("by_task", 1280, "light"), ("by_task", 390, "dark")],
-        *[("rubric", 390, "light"), ("two_abilities", 390, "dark")],
-    ],
-)
-def test_axe_finds_no_violation(
-    visit: Callable[..., Any], request: pytest.FixtureRequest, which: str, width: int, scheme: str
-) -> None:
+@pytest.mark.parametrize(("which", "width", "scheme"), [
+    *[("digits", 1280, "light"), ("digits", 390, "dark"), ("hostile", 1280, "dark")],
+    *[("by_task", 1280, "light"), ("by_task", 390, "dark")],
+    *[("rubric", 390, "light"), ("two_abilities", 390, "dark")],
+])  # fmt: skip
+def test_axe_finds_no_violation(visit, request, which, width, scheme):
     path = request.getfixturevalue(which).path
     tab = visit(path, width=width, color_scheme=scheme, bypass_csp=True)
     tab.evaluate(Path(AXE).read_text(encoding="utf-8"))

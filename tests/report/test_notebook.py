@@ -1,11 +1,8 @@
 """Claims about what notebooks show."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pandas as pd
@@ -14,11 +11,8 @@ import pytest
 import irtkit
 from tests.crowds import fitted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-
-def shown(result: irtkit.FitResult) -> dict[str, Any]:
+def shown(result):
     """Everything that has a face of its own."""
     with warnings.catch_warnings(action="ignore"):
         return {
@@ -33,9 +27,7 @@ def shown(result: irtkit.FitResult) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("which", ["digits", "hostile"])
-def test_results_are_shown_in_words_and_small_tables(
-    which: str, request: pytest.FixtureRequest
-) -> None:
+def test_results_are_shown_in_words_and_small_tables(which, request):
     written = request.getfixturevalue(which)
     for name, one in shown(written.result).items():
         html = one._repr_html_()
@@ -54,7 +46,7 @@ def test_results_are_shown_in_words_and_small_tables(
             assert len(repr(one)) < 120, name
 
 
-def test_a_row_of_a_leaderboard_agrees_with_the_table(digits: Any) -> None:
+def test_a_row_of_a_leaderboard_agrees_with_the_table(digits):
     with warnings.catch_warnings(action="ignore"):
         board = digits.result.leaderboard()
     root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own
@@ -70,9 +62,7 @@ def test_a_row_of_a_leaderboard_agrees_with_the_table(digits: Any) -> None:
     assert "irtkit" not in pickle.loads(pickle.dumps(board))._repr_html_()  # noqa: S301  # our own
 
 
-def test_a_fit_shows_curves_of_items_called_negative_alone(
-    inverted: Callable[..., irtkit.ResponseMatrix],
-) -> None:
+def test_a_fit_shows_curves_of_items_called_negative_alone(inverted):
     assert irtkit.fit(inverted())._repr_html_().count("<svg") == 3
     values = inverted().values
     assert irtkit.fit(values, abilities=2)._repr_html_().count("<svg") == 3

@@ -1,12 +1,9 @@
 """Claims about the page, read back from its HTML."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -29,27 +26,23 @@ from irtkit.report.templates import number_text
 from irtkit.systems.paired import wilson_interval
 from tests.crowds import drawn
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
-
-def quiet(responses: Any, model: str = "2PL") -> irtkit.FitResult:
+def quiet(responses, model="2PL"):
     with warnings.catch_warnings(action="ignore"):
         return irtkit.fit(responses, model)
 
 
-def called_of(result: irtkit.FitResult) -> Any:
+def called_of(result):
     items = result.items
     return called_negative(items["p_negative"], slope=items["discrimination"].to_numpy())
 
 
-def test_pages_are_as_small_as_they_should_be(digits: Any, many: Any) -> None:
+def test_pages_are_as_small_as_they_should_be(digits, many):
     assert digits.path.stat().st_size < 400_000
     assert many.path.stat().st_size < 4_000_000
 
 
-def test_a_page_is_one_file_that_loads_nothing(hostile: Any) -> None:
+def test_a_page_is_one_file_that_loads_nothing(hostile):
     page = hostile.page
     scripts, [style] = page.find_all("script"), page.find_all("style")
     assert len(scripts) == 2
@@ -70,7 +63,7 @@ def test_a_page_is_one_file_that_loads_nothing(hostile: Any) -> None:
     assert "unsafe" not in policy
 
 
-def test_a_page_of_few_systems_says_which_items_are_alike(tmp_path: Path) -> None:
+def test_a_page_of_few_systems_says_which_items_are_alike(tmp_path):
     values = drawn(60, 100).values.copy()
     values[:, 5:10] = values[:, 20:25]
     for n_systems in (12, 60):
@@ -83,7 +76,7 @@ def test_a_page_of_few_systems_says_which_items_are_alike(tmp_path: Path) -> Non
             assert text.count(str(escape(str(finding)))) == 1, finding
 
 
-def test_hostile_labels_are_text_and_cut(hostile: Any) -> None:
+def test_hostile_labels_are_text_and_cut(hostile):
     raw, labels = hostile.text, hostile.labels
     assert not [one for one in (*labels[:4], labels[6], "\x1b", "\u202e") if one in raw]
     assert raw.count("<script") == 2
@@ -93,7 +86,7 @@ def test_hostile_labels_are_text_and_cut(hostile: Any) -> None:
         assert text in hostile.words
 
 
-def test_the_same_result_gives_the_same_bytes(digits: Any, tmp_path: Path) -> None:
+def test_the_same_result_gives_the_same_bytes(digits, tmp_path):
     crowd = irtkit.load_digits_crowd()
     again = tmp_path / "again.html"
     irtkit.report(quiet(crowd.responses), again, predictions=crowd.predictions)
@@ -101,7 +94,7 @@ def test_the_same_result_gives_the_same_bytes(digits: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("which", ["digits", "many", "hostile"])
-def test_numbers_of_items_agree_with_the_table(which: str, request: pytest.FixtureRequest) -> None:
+def test_numbers_of_items_agree_with_the_table(which, request):
     written = request.getfixturevalue(which)
     items = written.result.items
     table = items.assign(difficulty=readable_difficulty(items))
@@ -118,7 +111,7 @@ def test_numbers_of_items_agree_with_the_table(which: str, request: pytest.Fixtu
     np.testing.assert_array_equal(written.column(written.data["kind"]) == 2, called)
 
 
-def test_curves_and_answers_agree_with_the_responses(digits: Any) -> None:
+def test_curves_and_answers_agree_with_the_responses(digits):
     result, data = digits.result, digits.data
     ability, values = result.ability, result.responses.values
     order = np.argsort(ability, kind="stable")
@@ -134,9 +127,7 @@ def test_curves_and_answers_agree_with_the_responses(digits: Any) -> None:
 
 
 @pytest.mark.parametrize("which", ["digits", "hostile"])
-def test_every_suspect_has_a_card_or_a_row_that_agrees_with_the_audit(
-    which: str, request: pytest.FixtureRequest
-) -> None:
+def test_every_suspect_has_a_card_or_a_row_that_agrees_with_the_audit(which, request):
     written = request.getfixturevalue(which)
     places = written.result.places
     cards = {card["id"]: card for card in written.page.find_all("article")}
@@ -161,7 +152,7 @@ def test_every_suspect_has_a_card_or_a_row_that_agrees_with_the_audit(
         assert answered in cards[f"item-{places['digit-1361']}"].get_text()
 
 
-def test_the_leaderboard_agrees_with_the_result(digits: Any) -> None:
+def test_the_leaderboard_agrees_with_the_result(digits):
     with warnings.catch_warnings(action="ignore"):
         board = digits.result.leaderboard()
     rows = digits.rows("Systems, best first")
@@ -174,9 +165,7 @@ def test_the_leaderboard_agrees_with_the_result(digits: Any) -> None:
 
 
 @pytest.mark.parametrize("which", ["digits", "hostile"])
-def test_pictures_are_sound_xml_and_show_every_item_once_or_say_why(
-    which: str, request: pytest.FixtureRequest
-) -> None:
+def test_pictures_are_sound_xml_and_show_every_item_once_or_say_why(which, request):
     written = request.getfixturevalue(which)
     shown = re.findall(r"<svg.*?</svg>", written.text, re.DOTALL)
     assert len(shown) > 40
@@ -197,9 +186,7 @@ def test_pictures_are_sound_xml_and_show_every_item_once_or_say_why(
 
 
 @pytest.mark.parametrize("which", ["digits", "many", "hostile"])
-def test_the_headline_says_what_the_audit_says_and_no_more(
-    which: str, request: pytest.FixtureRequest
-) -> None:
+def test_the_headline_says_what_the_audit_says_and_no_more(which, request):
     written = request.getfixturevalue(which)
     words = written.words
     n_negative = int(called_of(written.result).sum())
@@ -216,7 +203,7 @@ def test_the_headline_says_what_the_audit_says_and_no_more(
     assert f"{counted(n_called, 'item')} called. Read these {len(written.suspects):,}" in words
 
 
-def odd_matrices() -> dict[str, irtkit.ResponseMatrix]:
+def odd_matrices():
     generator = np.random.default_rng(1)
     ability = np.linspace(-2, 2, 24)[:, None]
     right = (generator.random((24, 30)) < 1 / (1 + np.exp(-ability))).astype(float)
@@ -237,7 +224,7 @@ def odd_matrices() -> dict[str, irtkit.ResponseMatrix]:
 
 
 @pytest.mark.parametrize("kind", [*odd_matrices(), "Rasch", "1PL", "3PL"])
-def test_odd_matrices_and_all_models_have_a_page(kind: str, tmp_path: Path) -> None:
+def test_odd_matrices_and_all_models_have_a_page(kind, tmp_path):
     matrices = odd_matrices()
     model = "2PL" if kind in matrices else kind
     result = quiet(matrices.get(kind, matrices["missing"]), model)
@@ -251,9 +238,7 @@ def test_odd_matrices_and_all_models_have_a_page(kind: str, tmp_path: Path) -> N
     assert ('"answered_right":' in text) == (kind != "trials")
 
 
-def test_quality_difficulties_and_comparison_have_their_places(
-    inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
-) -> None:
+def test_quality_difficulties_and_comparison_have_their_places(inverted, tmp_path):
     responses = inverted()
     index = pd.MultiIndex.from_product([responses.respondents, responses.items])
     costs = pd.Series(np.arange(7200.0), index.set_names(["respondent", "item"]), name="cost")
@@ -269,9 +254,7 @@ def test_quality_difficulties_and_comparison_have_their_places(
         assert name in text
 
 
-def test_with_families_no_probability_stands_in_the_page_that_leaves_them_out(
-    inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
-) -> None:
+def test_with_families_no_probability_stands_in_the_page_that_leaves_them_out(inverted, tmp_path):
     result, families = quiet(inverted()), [f"family {k // 3}" for k in range(60)]
     irtkit.report(result, tmp_path / "page.html", families=families)
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -279,9 +262,7 @@ def test_with_families_no_probability_stands_in_the_page_that_leaves_them_out(
     assert "P negative" not in text
 
 
-def test_bad_arguments_are_refused_and_nothing_is_written(
-    inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
-) -> None:
+def test_bad_arguments_are_refused_and_nothing_is_written(inverted, tmp_path):
     result = quiet(inverted())
     for arguments, kind, message in (
         ({"predictions": [1, 2]}, TypeError, "predictions must be a DataFrame"),
@@ -296,7 +277,7 @@ def test_bad_arguments_are_refused_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_page_of_tasks_has_systems_by_tasks_and_suspects_of_each(by_task: Any) -> None:
+def test_a_page_of_tasks_has_systems_by_tasks_and_suspects_of_each(by_task):
     board = by_task.result.leaderboard(by="task")
     shown = by_task.rows("Systems by macro average")
     assert [row[0] for row in shown] == list(board.index[:40])
@@ -313,17 +294,17 @@ def test_a_page_of_tasks_has_systems_by_tasks_and_suspects_of_each(by_task: Any)
     assert {"<b>", "two", board.index[0]} <= {*words}
 
 
-def test_a_page_without_tasks_has_no_view_of_them(digits: Any) -> None:
+def test_a_page_without_tasks_has_no_view_of_them(digits):
     assert digits.page.find(id="tasks") is None
     assert digits.page.find("a", href="#tasks") is None
 
 
-def page_at(result: irtkit.FitResult, path: Path, **given: Any) -> Any:
+def page_at(result, path, **given):
     irtkit.report(result, path, **given)
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
-def test_the_head_says_what_the_page_is_about(by_task: Any, tmp_path: Path) -> None:
+def test_the_head_says_what_the_page_is_about(by_task, tmp_path):
     page = page_at(by_task.result, tmp_path / "page.html", date="28 <b> November")
     head = [part.string for part in page.find(class_="head").find_all("li")]
     assert head == [
@@ -334,7 +315,7 @@ def test_the_head_says_what_the_page_is_about(by_task: Any, tmp_path: Path) -> N
     assert "60 systems answered" not in page.get_text()
 
 
-def test_a_page_of_marks_has_their_histogram_and_curves(rubric: Any) -> None:
+def test_a_page_of_marks_has_their_histogram_and_curves(rubric):
     page = rubric.page
     section = page.find(id="marks")
     histogram, *curves = section.find_all("svg")
@@ -351,7 +332,7 @@ def test_a_page_of_marks_has_their_histogram_and_curves(rubric: Any) -> None:
     assert "Uninformative items: 1 of 10" in page.find(id="suspects").get_text()
 
 
-def test_a_page_of_two_abilities_shows_where_systems_are(two_abilities: Any) -> None:
+def test_a_page_of_two_abilities_shows_where_systems_are(two_abilities):
     page, result, data = two_abilities.page, two_abilities.result, two_abilities.data
     x, y = data["scatter"]
     assert len(x) == len(y) == len(data["systems"]) == 80
@@ -371,7 +352,7 @@ def test_a_page_of_two_abilities_shows_where_systems_are(two_abilities: Any) -> 
     assert len(page.find(id="abilities").find_all("svg", class_="bar")) == 1 + 2 * 40
 
 
-def test_near_duplicate_items_say_who_repeats_whom(tmp_path: Path) -> None:
+def test_near_duplicate_items_say_who_repeats_whom(tmp_path):
     values = drawn(60, 100).values.copy()
     values[:, 5] = values[:, 20]
     items = [f"q{k}" for k in range(100)]
@@ -383,23 +364,18 @@ def test_near_duplicate_items_say_who_repeats_whom(tmp_path: Path) -> None:
     assert section.tbody.a["href"] == "#item-20"
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        irtkit.FitResult.leaderboard,
-        irtkit.compare_systems,
-        irtkit.audit,
-        irtkit.similar_respondents,
-        irtkit.compare_difficulties,
-    ],
-)
-def test_products_have_one_thread_while_a_question_is_answered(
-    ask: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("ask", [
+    irtkit.FitResult.leaderboard,
+    irtkit.compare_systems,
+    irtkit.audit,
+    irtkit.similar_respondents,
+    irtkit.compare_difficulties,
+])  # fmt: skip
+def test_products_have_one_thread_while_a_question_is_answered(ask, monkeypatch):
     libraries = ThreadpoolController().select(user_api="blas")
     dense, seen = Patterns.dense, set()
 
-    def watched(*arguments: Any) -> Any:
+    def watched(*arguments):
         seen.update(library["num_threads"] for library in libraries.info())
         return dense(*arguments)
 

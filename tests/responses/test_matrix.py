@@ -1,19 +1,15 @@
 """The response matrix: what is right, wrong and missing, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import tracemalloc
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import irtkit
 from irtkit import ResponseMatrix
@@ -33,34 +29,31 @@ RIGHT_WRONG_MISSING = [[1, 0], [MISSING, 1]]
 SUCCESSES, TRIALS = [[2, 0], [0, 3]], [[3, 1], [0, 4]]
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.array(RIGHT_WRONG_MISSING),
-        np.array([[1.0, 0.0], [np.nan, 1.0]]),
-        [[1, 0], [None, 1]],
-        [[True, False], [None, True]],
-        [["1", "0"], ["", "1.0"]],
-        [["TRUE", "false"], ["NA", " 1 "]],
-        np.ma.array([[1, 0], [0, 1]], mask=[[0, 0], [1, 0]]),
-        np.ma.array([["1", "0"], ["0", "1"]], mask=[[0, 0], [1, 0]]),
-    ],
-)
-def test_every_way_to_write_responses_gives_the_same_matrix(values: Any) -> None:
+@pytest.mark.parametrize("values", [
+    np.array(RIGHT_WRONG_MISSING),
+    np.array([[1.0, 0.0], [np.nan, 1.0]]),
+    [[1, 0], [None, 1]],
+    [[True, False], [None, True]],
+    [["1", "0"], ["", "1.0"]],
+    [["TRUE", "false"], ["NA", " 1 "]],
+    np.ma.array([[1, 0], [0, 1]], mask=[[0, 0], [1, 0]]),
+    np.ma.array([["1", "0"], ["0", "1"]], mask=[[0, 0], [1, 0]]),
+])  # fmt: skip
+def test_every_way_to_write_responses_gives_the_same_matrix(values):
     responses = ResponseMatrix(values)
     assert responses.values.tolist() == RIGHT_WRONG_MISSING
     assert responses.values.dtype == np.int8
 
 
 @pytest.mark.parametrize("bad", [2, 1.5, -1.0, np.inf, "yes", [1]])
-def test_a_wrong_value_is_named_with_its_place_and_the_number_of_others(bad: Any) -> None:
+def test_a_wrong_value_is_named_with_its_place_and_the_number_of_others(bad):
     frame = pd.DataFrame({"a": [1, bad], "b": [1, bad]}, index=["x", "y"], dtype=object)
     with pytest.raises(ValueError, match=r"system 'y', item 'a' has .*1 more cell"):
         ResponseMatrix.from_frame(frame)
 
 
 @pytest.mark.parametrize("labels", [{"a", "b"}, frozenset({"a", "b"}), "ab", b"ab", 2])
-def test_labels_without_an_order_or_that_are_no_list_are_refused(labels: Any) -> None:
+def test_labels_without_an_order_or_that_are_no_list_are_refused(labels):
     with pytest.raises(TypeError, match=r"^respondents must be a list of labels"):
         ResponseMatrix([[1], [0]], labels)
 
@@ -75,7 +68,7 @@ def test_labels_without_an_order_or_that_are_no_list_are_refused(labels: Any) ->
     ({"values": [[1], [0]], "respondents": ["x", pd.NA]}, "respondent 2 has no label"),
     ({"values": [[1]], "synthetic": [0]}, "1 booleans"),
 ])  # fmt: skip
-def test_a_table_that_is_no_matrix_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_a_table_that_is_no_matrix_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         ResponseMatrix(**arguments)
 
@@ -85,14 +78,14 @@ def test_a_table_that_is_no_matrix_is_refused(arguments: dict[str, Any], message
 
 @pytest.mark.parametrize("dtype", ["float64", "Int64", "object"])
 @pytest.mark.parametrize(("right", "tried"), [(None, None), (0, None), (None, 0), (0, 0)])
-def test_a_cell_without_trials_is_missing(dtype: str, right: float, tried: float) -> None:
+def test_a_cell_without_trials_is_missing(dtype, right, tried):
     successes = pd.DataFrame([[1, right]], dtype=dtype)
     responses = ResponseMatrix.from_counts(successes, pd.DataFrame([[2, tried]], dtype=dtype))
     assert (responses.successes.tolist(), responses.trials.tolist()) == ([[1, 0]], [[2, 0]])
     assert responses.n_missing == 1
 
 
-def test_repeated_trials_have_no_single_value_and_cannot_be_changed() -> None:
+def test_repeated_trials_have_no_single_value_and_cannot_be_changed():
     given = np.array(SUCCESSES, np.uint8), np.array(TRIALS, np.uint8)
     responses = ResponseMatrix.from_counts(*given)
     given[0][:] = 0
@@ -107,7 +100,7 @@ def test_repeated_trials_have_no_single_value_and_cannot_be_changed() -> None:
             table[0, 0] = 1
 
 
-def test_two_tables_of_counts_must_have_the_same_labels() -> None:
+def test_two_tables_of_counts_must_have_the_same_labels():
     successes, trials = pd.DataFrame([[1]], ["x"]), pd.DataFrame([[2]], ["y"])
     with pytest.raises(ValueError, match="respondent 1 is 'x' in successes and 'y' in trials"):
         ResponseMatrix.from_counts(successes, trials)
@@ -117,7 +110,7 @@ def test_two_tables_of_counts_must_have_the_same_labels() -> None:
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("n", [1, 3])
-def test_rows_and_columns_are_exchanged(n: int, *, sparse: bool) -> None:
+def test_rows_and_columns_are_exchanged(n, *, sparse):
     successes, trials = np.array([[n, 0, 0], [0, 1, 0]]), np.array([[n, 1, 0], [0, 1, 1]])
     names = ["x", "y"], ["a", "b", "c"]
     responses = ResponseMatrix.from_counts(successes, trials, *names)
@@ -130,7 +123,7 @@ def test_rows_and_columns_are_exchanged(n: int, *, sparse: bool) -> None:
         _ = add_synthetic(given, "always-right").T
 
 
-def test_tables_and_metrics_go_where_the_matrix_goes() -> None:
+def test_tables_and_metrics_go_where_the_matrix_goes():
     texts = pd.DataFrame({"text": ["1?", "2?"]}, index=[2, "q1"])
     sizes = pd.DataFrame({"size": [7.0]}, index=["gpt"])
     rows = [("gpt", "q1", "time", 1.5), ("gpt", "q9", "cost", 2.0), ("gpt", 2, "time", 3.0)]
@@ -152,7 +145,7 @@ def test_tables_and_metrics_go_where_the_matrix_goes() -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_respondents_are_dropped_with_what_is_known_of_them(*, sparse: bool) -> None:
+def test_respondents_are_dropped_with_what_is_known_of_them(*, sparse):
     sizes = pd.DataFrame({"size": [7.0, 70.0, 1.0]}, index=["a", "b", "c"])
     plain = ResponseMatrix(
         [[1, 0], [0, -1], [1, 1]], ["a", "b", "c"], synthetic=[False, True, True]
@@ -169,7 +162,7 @@ def test_respondents_are_dropped_with_what_is_known_of_them(*, sparse: bool) -> 
             plain.drop(names)
 
 
-def test_answers_and_source_go_where_the_matrix_goes() -> None:
+def test_answers_and_source_go_where_the_matrix_goes():
     answers = pd.DataFrame({"q2": ["B", np.nan], "q9": ["A", "A"]}, ["o1", "gpt"])
     source = Source(("answers.csv",), "long", {"key": "key.csv"})
     responses = ResponseMatrix([[1, 0], [0, 1]], ["gpt", "o1"], ["q1", "q2"])
@@ -187,7 +180,7 @@ def test_answers_and_source_go_where_the_matrix_goes() -> None:
     assert merged.source == source
 
 
-def test_whole_numbers_are_read_in_a_few_bytes_a_cell() -> None:
+def test_whole_numbers_are_read_in_a_few_bytes_a_cell():
     values = np.random.default_rng(0).integers(-1, 2, (2000, 500)).astype(np.int8)
     tracemalloc.start()
     responses = ResponseMatrix(values)
@@ -206,7 +199,7 @@ COUNTED = Cells(np.array(RIGHT, np.uint8), np.array(TRIED, np.uint8))
 
 
 @pytest.mark.parametrize("one", [Cells(MARKS), COUNTED])
-def test_every_answer_is_the_same_dense_and_sparse(one: Cells) -> None:
+def test_every_answer_is_the_same_dense_and_sparse(one):
     few = one.to_sparse()
     assert few == one == few.to_dense()
     assert few.is_sparse
@@ -229,7 +222,7 @@ def test_every_answer_is_the_same_dense_and_sparse(one: Cells) -> None:
     assert few != Cells(np.ones((3, 3), np.int8))
 
 
-def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed() -> None:
+def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed():
     one = Cells(np.array([[1, 0, 0]], np.uint16), np.array([[1, 1, 0]], np.uint16))
     assert one.values.tolist() == [[1, 0, -1]]
     assert one.n_bytes == one.dense_bytes == 3
@@ -238,30 +231,25 @@ def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed() -> None:
             table[0] = 1
 
 
-@pytest.mark.parametrize(
-    ("successes", "trials", "message"),
-    [
-        ([[1, 3]], [[1, 2]], "system 'respondent-1', item 'item-2' has 3 out of 2"),
-        ([[1, 1]], [[0, 2]], r"item 'item-1' has 1(\.0)? out of 0"),
-        ([[np.nan]], [[3]], "has nan out of 3"),
-        ([[0.5]], [[1]], "whole numbers, .* trials ≤ 2147483647: .* has 0.5 out of 1"),
-        ([[1, 1]], [[-1, -2]], "has 1 out of -1.*1 more such cell"),
-        ([[1]], [[np.inf]], "must be whole numbers"),
-        ([[1]], [[MOST_TRIALS + 1]], "must be whole numbers"),
-        ([[0]], [[0]], "every cell is missing"),
-        ([[1, 0]], [[2], [2]], r"the same shape, got \(1, 2\) and \(2, 1\)"),
-    ],
-)
-def test_tables_that_are_no_counts_are_refused_with_the_labels(
-    successes: Any, trials: Any, message: str
-) -> None:
+@pytest.mark.parametrize(("successes", "trials", "message"), [
+    ([[1, 3]], [[1, 2]], "system 'respondent-1', item 'item-2' has 3 out of 2"),
+    ([[1, 1]], [[0, 2]], r"item 'item-1' has 1(\.0)? out of 0"),
+    ([[np.nan]], [[3]], "has nan out of 3"),
+    ([[0.5]], [[1]], "whole numbers, .* trials ≤ 2147483647: .* has 0.5 out of 1"),
+    ([[1, 1]], [[-1, -2]], "has 1 out of -1.*1 more such cell"),
+    ([[1]], [[np.inf]], "must be whole numbers"),
+    ([[1]], [[MOST_TRIALS + 1]], "must be whole numbers"),
+    ([[0]], [[0]], "every cell is missing"),
+    ([[1, 0]], [[2], [2]], r"the same shape, got \(1, 2\) and \(2, 1\)"),
+])  # fmt: skip
+def test_tables_that_are_no_counts_are_refused_with_the_labels(successes, trials, message):
     with pytest.raises(ValueError, match=message):
         ResponseMatrix.from_counts(successes, trials)
 
 
 @pytest.mark.parametrize("given", [np.int64, np.uint64, np.float64, object])
 @pytest.mark.parametrize("most", [255, 256, 65_535, 65_536, MOST_TRIALS])
-def test_counts_are_kept_whole_in_the_smallest_type(most: int, given: type) -> None:
+def test_counts_are_kept_whole_in_the_smallest_type(most, given):
     responses = ResponseMatrix.from_counts(np.array([[most]], given), np.array([[most]], given))
     assert responses.successes.tolist() == [[most]]
     assert responses.trials.dtype == count_type(most)
@@ -270,16 +258,16 @@ def test_counts_are_kept_whole_in_the_smallest_type(most: int, given: type) -> N
 # The builder
 
 
-def one_by_one(block: NDArray[Any], repeats: str) -> dict[tuple[int, int], list[int]]:
+def one_by_one(block, repeats):
     """Codes of every cell in the order of rows."""
-    found: dict[tuple[int, int], list[int]] = {}
+    found = {}
     for row, column, code in block.T.tolist():
         if code >= 0:
             found.setdefault((row, column), []).append(code)
     share = float(repeats.removeprefix("mean>=")) if repeats.startswith("mean") else 0.0
     kept = {"first": lambda c: c[:1], "last": lambda c: c[-1:], "count": lambda c: c}
 
-    def mean(codes: list[int]) -> list[int]:
+    def mean(codes):
         return [int(sum(codes) >= share * len(codes))]
 
     return {cell: kept.get(repeats, mean)(codes) for cell, codes in found.items()}
@@ -291,9 +279,7 @@ def one_by_one(block: NDArray[Any], repeats: str) -> dict[tuple[int, int], list[
     cuts=st.lists(st.integers(0, 20), max_size=3),
     as_sparse=st.booleans(),
 )
-def test_blocks_of_any_size_give_what_rows_one_by_one_give(
-    block: Any, repeats: str, cuts: list[int], *, as_sparse: bool
-) -> None:
+def test_blocks_of_any_size_give_what_rows_one_by_one_give(block, repeats, cuts, *, as_sparse):
     rows = np.array(block).T
     builder = CellBuilder(repeats, sparse=as_sparse)
     for part in np.split(rows, sorted(min(c, rows.shape[1]) for c in cuts), 1):
@@ -307,7 +293,7 @@ def test_blocks_of_any_size_give_what_rows_one_by_one_give(
 
 
 @pytest.mark.parametrize("as_sparse", [True, False])
-def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse: bool) -> None:
+def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse):
     builder = CellBuilder(sparse=as_sparse)
     builder.add(*np.array([[0, 1], [0, 1], [1, -1]], np.int8))
     builder.add(*np.array([[3, 1, 0, 3, 3], [1, 2, 1, 1, 1], [0, 1, 1, 0, -1]], np.int8))
@@ -316,7 +302,7 @@ def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse: bool) -
     assert built.n_observed == 4
 
 
-def test_counts_above_a_byte_do_not_wrap_around() -> None:
+def test_counts_above_a_byte_do_not_wrap_around():
     builder = CellBuilder("count")
     for _ in range(3):
         builder.add(np.zeros(200, int), np.zeros(200, int), np.ones(200, np.int8))
@@ -324,7 +310,7 @@ def test_counts_above_a_byte_do_not_wrap_around() -> None:
 
 
 @pytest.mark.parametrize("repeats", ["mean>=0", "mean>=1.1", "mean>=x", "mean", "", "sum", None])
-def test_an_unknown_way_to_take_repeats_is_refused(repeats: Any) -> None:
+def test_an_unknown_way_to_take_repeats_is_refused(repeats):
     with pytest.raises(ValueError, match="repeats must be one of error, count, first, last and"):
         check_repeats(repeats)
 
@@ -337,9 +323,7 @@ ESTIMATES = [f"{name}{end}" for name in ("discrimination", "intercept", "guessin
              for end in ("", "_se")] + ["status"]  # fmt: skip
 
 
-def drawn(
-    model: str = "2PL", n_items: int = 20, trials: int = 1, n_respondents: int = 250
-) -> irtkit.ResponseMatrix:
+def drawn(model="2PL", n_items=20, trials=1, n_respondents=250):
     """Responses of which 60 % are missing, each to an item that is easy to tell apart."""
     generator = np.random.default_rng(7)
     items = irtkit.ItemParameters(
@@ -351,7 +335,7 @@ def drawn(
     return irtkit.simulate_responses(items, abilities, missing=0.6, trials=trials, seed=3)
 
 
-def assert_same_fit(one: irtkit.FitResult, other: irtkit.FitResult) -> None:
+def assert_same_fit(one, other):
     """Estimates within 1e-4, where the ascents ended: some 0.1 % of a standard error."""
     assert one.converged
     assert other.converged
@@ -367,19 +351,14 @@ def assert_same_fit(one: irtkit.FitResult, other: irtkit.FitResult) -> None:
 
 # 20 items have standard errors from the whole information, 200 from that by item
 @pytest.mark.filterwarnings("ignore:No standard errors")
-@pytest.mark.parametrize(
-    ("model", "n_items", "trials", "kinds", "settings"),
-    [
-        ("1PL", 20, 1, (), {}),
-        ("2PL", 200, 1, (), {"prior": "empirical"}),
-        ("3PL", 40, 1, (), {"prior": irtkit.WeakPrior(chance=0.2)}),
-        ("2PL", 20, 1, ("always-wrong", "coin"), {"prior": None}),
-        ("2PL", 20, 3, ("always-right",), {"quadrature": (41, 6.0)}),
-    ],
-)
-def test_a_fit_is_that_of_the_dense_matrix(
-    model: Any, n_items: int, trials: int, kinds: Any, settings: Any
-) -> None:
+@pytest.mark.parametrize(("model", "n_items", "trials", "kinds", "settings"), [
+    ("1PL", 20, 1, (), {}),
+    ("2PL", 200, 1, (), {"prior": "empirical"}),
+    ("3PL", 40, 1, (), {"prior": irtkit.WeakPrior(chance=0.2)}),
+    ("2PL", 20, 1, ("always-wrong", "coin"), {"prior": None}),
+    ("2PL", 20, 3, ("always-right",), {"quadrature": (41, 6.0)}),
+])  # fmt: skip
+def test_a_fit_is_that_of_the_dense_matrix(model, n_items, trials, kinds, settings):
     responses = drawn(model, n_items, trials)
     crowd, few = (
         irtkit.add_synthetic(matrix, kinds) if kinds else matrix
@@ -414,7 +393,7 @@ print(json.dumps([responses.n_respondents, responses.n_items, n_responses,
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is told elsewhere")
-def test_a_matrix_of_four_thousand_million_cells_is_fitted_in_little_memory() -> None:
+def test_a_matrix_of_four_thousand_million_cells_is_fitted_in_little_memory():
     command = [sys.executable, "-c", _FIT_IN_LITTLE_MEMORY]
     found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     n_respondents, n_items, n_responses, kibibytes = json.loads(found.splitlines()[-1])

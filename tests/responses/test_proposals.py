@@ -1,11 +1,7 @@
 """Typing what `inspect` proposes never gives another matrix than the truth."""
 
-from __future__ import annotations
-
 import shlex
 import warnings
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,24 +28,24 @@ GRADES = 1 + np.arange(24).reshape(6, 4) * 7 % 5  # Marks from 1 to 5.
 SECONDS = 1 + 1.25 * (np.arange(24).reshape(6, 4) * 5 % 25)
 
 
-def wide(cells: Any, items: list[str] = ITEMS) -> pd.DataFrame:
+def wide(cells, items=ITEMS):
     frame = pd.DataFrame(cells, columns=items)
     frame.insert(0, "model", MODELS)
     return frame
 
 
-def words(right: Any, wrong: Any, missing: Any = "") -> pd.DataFrame:
+def words(right, wrong, missing=""):
     """Marks in words, with another word in some cells."""
     marked = np.where(HOLES == 1, right, wrong).astype(object)
     return wide(np.where(HOLES < 0, missing, marked))
 
 
-def long(**columns: Any) -> pd.DataFrame:
+def long(**columns):
     names = {"model": np.repeat(MODELS, 4), "item": np.tile(ITEMS, 6)}
     return pd.DataFrame({**names, **columns})
 
 
-def scored(scores: Any) -> ResponseMatrix:
+def scored(scores):
     return ResponseMatrix(scores, MODELS, ITEMS)
 
 
@@ -72,7 +68,7 @@ READ = {  # Read as they are.
     "confidence beside marks": (long(score=MARKS, confidence=np.linspace(0, 1, 24)), TRUTH),
     "difficulty beside grades": (long(correct=MARKS, steps=np.arange(24) % 3), TRUTH),
 }  # fmt: skip
-ASKED: dict[str, Any] = {  # Not read without a choice, which gives the truth.
+ASKED = {  # Not read without a choice, which gives the truth.
     "-1/+1": (wide(2 * VALUES - 1), TRUTH, {"right": 1, "wrong": -1}),
     "-1/+1, -1 missing": (
         wide(np.where(VALUES, 1, -1)), scored(np.where(VALUES, 1, -1)), {"missing": -1}),
@@ -144,13 +140,13 @@ PROPOSED = {  # Proposed, since nothing else is as likely.
 }  # fmt: skip
 
 
-def saved(frame: pd.DataFrame, folder: Path) -> Path:
+def saved(frame, folder):
     frame.to_csv(folder / "results.csv", index=False)
     return folder / "results.csv"
 
 
 @pytest.mark.parametrize("name", READ)
-def test_what_means_one_thing_is_read(tmp_path: Path, name: str) -> None:
+def test_what_means_one_thing_is_read(tmp_path, name):
     frame, truth = READ[name]
     assert read_responses(frame) == truth
     shown = overview(saved(frame, tmp_path))
@@ -158,7 +154,7 @@ def test_what_means_one_thing_is_read(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROPOSED)
-def test_what_is_proposed_gives_the_truth(tmp_path: Path, name: str) -> None:
+def test_what_is_proposed_gives_the_truth(tmp_path, name):
     frame, truth = PROPOSED[name]
     path = saved(frame, tmp_path)
     shown = overview(path)
@@ -167,7 +163,7 @@ def test_what_is_proposed_gives_the_truth(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_what_may_mean_two_things_is_asked_with_the_choices(tmp_path: Path, name: str) -> None:
+def test_what_may_mean_two_things_is_asked_with_the_choices(tmp_path, name):
     frame, truth, settings = ASKED[name]
     path = saved(frame, tmp_path)
     shown = overview(path)
@@ -178,7 +174,7 @@ def test_what_may_mean_two_things_is_asked_with_the_choices(tmp_path: Path, name
     assert read_responses(frame, **settings) == truth or name == "1 or nothing"
 
 
-def test_ordered_levels_are_named_and_typed(tmp_path: Path) -> None:
+def test_ordered_levels_are_named_and_typed(tmp_path):
     for frame, option in (
         (wide(GRADES % 3), "--score-range 0,2 --levels"),
         (wide(GRADES % 3 - 1), "--score-range -1,1 --levels"),
@@ -196,7 +192,7 @@ def test_ordered_levels_are_named_and_typed(tmp_path: Path) -> None:
     assert (points.scores[:, :3] <= 0.5).all()
 
 
-def test_words_are_noted_and_a_mixture_is_asked_about() -> None:
+def test_words_are_noted_and_a_mixture_is_asked_about():
     (note,) = read_responses(words("pass", "fail")).source.findings
     assert (note.code, note.values) == ("words-read", {"right": ["pass"], "wrong": ["fail"]})
     mixed = words("pass", "fail").assign(q1=["yes", "no"] * 3)
@@ -205,7 +201,7 @@ def test_words_are_noted_and_a_mixture_is_asked_about() -> None:
     assert ResponseMatrix([["yes", "no"], ["no", ""]]).values.tolist() == [[1, 0], [0, -1]]
 
 
-def test_the_number_of_options_is_declared_or_asked_about(tmp_path: Path) -> None:
+def test_the_number_of_options_is_declared_or_asked_about(tmp_path):
     generator = np.random.default_rng(0)
     accuracy = np.array([0.25] * 5 + [0.5, 0.6, 0.7, 0.8, 0.9])[:, None]
     frame = pd.DataFrame((generator.random((10, 600)) < accuracy).astype(int))
@@ -234,7 +230,7 @@ def test_the_number_of_options_is_declared_or_asked_about(tmp_path: Path) -> Non
     assert "m0 " not in shown
 
 
-def test_weak_systems_that_find_easy_items_easier_do_not_guess() -> None:
+def test_weak_systems_that_find_easy_items_easier_do_not_guess():
     generator = np.random.default_rng(0)
     easy = np.tile([0.05, 0.1, 0.6], 200)  # Mean accuracy 1/4.
     values = (generator.random((20, 600)) < easy).astype(int)
@@ -244,7 +240,7 @@ def test_weak_systems_that_find_easy_items_easier_do_not_guess() -> None:
     assert 8 <= said.values["n"] <= 10
 
 
-def test_a_label_that_differs_by_a_blank_says_so() -> None:
+def test_a_label_that_differs_by_a_blank_says_so():
     frame = long(correct=MARKS)
     frame["model"] = frame["model"].where(frame["item"] != "q4", frame["model"] + " ")
     with pytest.warns(irtkit.IRTWarning, match="'a ' and 'a' differ only by blanks"):
@@ -272,11 +268,11 @@ LAYOUTS = ("wide", "long", "transposed", "long by task", "with a family", "with 
 NAMES = ("model", "system", "agent", "Subject ID", "")
 
 
-def table(seed: int) -> tuple[bytes, Any, Any, str]:
+def table(seed):
     """Content of a file, its truth, the setting that says how rows lie, and what was drawn."""
     generator = np.random.default_rng(seed)
 
-    def one(choices: Any) -> Any:
+    def one(choices):
         return choices[generator.integers(len(choices))]
 
     n_models, n_items = generator.integers(3, 9, 2)
@@ -288,7 +284,7 @@ def table(seed: int) -> tuple[bytes, Any, Any, str]:
     cells[holes] = missing
     frame = pd.DataFrame(cells, pd.Index(models, name=name), items).reset_index(names=name)
     truth = ResponseMatrix(values, models, items) if (values >= 0).any() else None
-    how: dict[str, Any] = {}
+    how = {}
     if layout == "transposed":
         frame, how = frame.set_index(name).T.rename_axis("item").reset_index(), {"transpose": True}
     elif layout == "with a family":
@@ -306,7 +302,7 @@ def table(seed: int) -> tuple[bytes, Any, Any, str]:
     return content, truth, how, f"{right}/{wrong}, missing {missing!r}, {layout}, {name!r}"
 
 
-def outcome(path: Path, truth: ResponseMatrix, how: dict[str, Any]) -> str:
+def outcome(path, truth, how):
     """Whether reading is right, asks, is wrong with a finding, or wrong; as inspect types it."""
     try:
         matrix = read_responses(path, **how)
@@ -320,15 +316,15 @@ def outcome(path: Path, truth: ResponseMatrix, how: dict[str, Any]) -> str:
     return "wrong with a finding" if matrix.source.findings else "wrong"
 
 
-def same(matrix: ResponseMatrix, truth: ResponseMatrix) -> bool:
+def same(matrix, truth):
     """Whether two matrices agree, whatever the order of their labels."""
     frames = [one.to_frame().sort_index(axis=0).sort_index(axis=1) for one in (matrix, truth)]
     return frames[0].astype(float).equals(frames[1].astype(float))
 
 
 @pytest.mark.parametrize("first", [0, pytest.param(100, marks=pytest.mark.slow)])
-def test_no_table_is_read_wrongly_without_a_finding(tmp_path: Path, first: int) -> None:
-    counts: dict[str, list[str]] = {}
+def test_no_table_is_read_wrongly_without_a_finding(tmp_path, first):
+    counts = {}
     path = tmp_path / "results.csv"
     for seed in range(first, 1000 if first else 100):
         content, truth, how, drawn = table(seed)

@@ -1,10 +1,6 @@
 """Scores between right and wrong, and ratings by judges: reading, ranges, storage."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,11 +22,11 @@ LONG = pd.DataFrame(
 NAMES = {"respondents": [*"abc"], "items": [*"xyz"]}
 
 
-def matrix() -> ResponseMatrix:
+def matrix():
     return ResponseMatrix(SCORES, **NAMES)
 
 
-def test_scores_take_five_bytes_a_cell_and_are_kept_apart_from_marks() -> None:
+def test_scores_take_five_bytes_a_cell_and_are_kept_apart_from_marks():
     found = matrix()
     assert (found.has_scores, found.has_repeats, found.cells.n_bytes) == (True, False, 9 * 5)
     assert found.scores.dtype == np.float32
@@ -42,7 +38,7 @@ def test_scores_take_five_bytes_a_cell_and_are_kept_apart_from_marks() -> None:
         _ = found.values
 
 
-def test_a_matrix_of_0_and_1_alone_holds_marks_whatever_it_is_read_from() -> None:
+def test_a_matrix_of_0_and_1_alone_holds_marks_whatever_it_is_read_from():
     plain = ResponseMatrix([[1, 0], [0, 1]])
     assert ResponseMatrix([[1.0, 0.0], [0.0, 1.0]]) == plain
     assert ResponseMatrix([[50, 0], [0, 50]], score_range=(0, 50)) == plain
@@ -54,7 +50,7 @@ def test_a_matrix_of_0_and_1_alone_holds_marks_whatever_it_is_read_from() -> Non
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_long_and_wide_tables_have_the_same_scores(tmp_path: Path, *, sparse: bool) -> None:
+def test_long_and_wide_tables_have_the_same_scores(tmp_path, *, sparse):
     long = ResponseMatrix.from_long(LONG, sparse=sparse)
     assert (long.is_sparse, long == matrix()) == (sparse, True)
     assert long.to_dense() == matrix().to_sparse()
@@ -70,9 +66,7 @@ def test_long_and_wide_tables_have_the_same_scores(tmp_path: Path, *, sparse: bo
 @pytest.mark.parametrize(("repeats", "successes", "trials"), [
     ("first", 0.5, 1), ("last", 0.25, 1), ("count", 0.75, 2), ("mean>=0.3", 1, 1),
 ])  # fmt: skip
-def test_several_scores_of_a_cell_are_taken_as_trials_are(
-    repeats: str, successes: float, trials: int, *, sparse: bool
-) -> None:
+def test_several_scores_of_a_cell_are_taken_as_trials_are(repeats, successes, trials, *, sparse):
     rows = pd.DataFrame(
         {"model": list("aab"), "item": list("xxx"), "score": np.array([0.5, 0.25, 0.125])}
     )
@@ -82,7 +76,7 @@ def test_several_scores_of_a_cell_are_taken_as_trials_are(
     assert (found.successes[0, 0], found.trials[0, 0]) == (successes, trials)
 
 
-def test_scores_survive_what_is_done_with_matrices() -> None:
+def test_scores_survive_what_is_done_with_matrices():
     found = matrix()
     np.testing.assert_array_equal(found.T.scores, SCORES.T)
     np.testing.assert_array_equal(found.drop("a").scores, SCORES[1:])
@@ -103,7 +97,7 @@ def test_scores_survive_what_is_done_with_matrices() -> None:
     ([[-1, 2], [1, 2]], {"score_range": (-2, 2)}, [[0.25, 1.0], [0.75, 1.0]]),
     ([["25 %", "0,5"], ["NA", "1"]], {}, [[0.25, 0.5], [np.nan, 1.0]]),
 ])  # fmt: skip
-def test_ranges_are_declared_for_all_items_or_by_item(values: Any, how: Any, want: Any) -> None:
+def test_ranges_are_declared_for_all_items_or_by_item(values, how, want):
     found = ResponseMatrix(values, items=["x", "y"], **how)
     np.testing.assert_allclose(found.scores, want, rtol=1e-6)
     frame = pd.DataFrame(values, ["a", "b"], ["x", "y"])
@@ -127,7 +121,7 @@ def test_ranges_are_declared_for_all_items_or_by_item(values: Any, how: Any, wan
      "between 0 and 1: system 'a', item 'y' has 2"),
     ([[1, 0], [1, 0]], {"score_range": {"z": (0, 9)}}, "score_range names 'z'"),
 ])  # fmt: skip
-def test_a_score_outside_its_range_is_refused_by_name(values: Any, how: Any, message: str) -> None:
+def test_a_score_outside_its_range_is_refused_by_name(values, how, message):
     for make in (
         lambda: ResponseMatrix(values, ["a", "b"], ["x", "y"], **how),
         lambda: ResponseMatrix.from_frame(pd.DataFrame(values, ["a", "b"], ["x", "y"]), **how),
@@ -136,13 +130,13 @@ def test_a_score_outside_its_range_is_refused_by_name(values: Any, how: Any, mes
             make()
 
 
-def test_a_first_column_with_an_odd_score_is_no_label() -> None:
+def test_a_first_column_with_an_odd_score_is_no_label():
     frame = pd.DataFrame({"a": [0.2, 1.2, 0.3], "b": [0.2, 0.4, 0.5]})
     with pytest.raises(ValueError, match=r"item 'a' has 1.2"):
         ResponseMatrix.from_frame(frame)
 
 
-def test_few_scores_among_marks_and_rows_of_means_are_asked_about() -> None:
+def test_few_scores_among_marks_and_rows_of_means_are_asked_about():
     frame = pd.DataFrame(np.eye(6), [*"abcdef"], [*"uvwxyz"])
     shares = frame.assign(share=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     with pytest.raises(ValueError, match="perhaps not items: 'share'"):
@@ -153,7 +147,7 @@ def test_few_scores_among_marks_and_rows_of_means_are_asked_about() -> None:
         ResponseMatrix.from_frame(pd.concat([frame, frame.mean().to_frame("mean").T]))
 
 
-def test_a_threshold_still_makes_marks_of_scores() -> None:
+def test_a_threshold_still_makes_marks_of_scores():
     found = ResponseMatrix(SCORES, threshold=0.5)
     assert found.values.tolist() == [[0, 1, -1], [1, 0, 1], [1, 1, 0]]
 
@@ -174,7 +168,7 @@ RANGE = {"score_range": (1, 5)}
 
 
 @pytest.mark.parametrize("form", ["frame", "file", "sparse"])
-def test_an_item_is_read_as_each_judge_marks_it(form: str, tmp_path: Path) -> None:
+def test_an_item_is_read_as_each_judge_marks_it(form, tmp_path):
     RATINGS.to_csv(tmp_path / "ratings.csv", index=False)
     ratings = tmp_path / "ratings.csv" if form == "file" else RATINGS
     sparse = form == "sparse"
@@ -188,7 +182,7 @@ def test_an_item_is_read_as_each_judge_marks_it(form: str, tmp_path: Path) -> No
     assert read.to_dense().scores[0, :2].tolist() == [0.5, 0.75]
 
 
-def test_a_column_of_judges_must_be_named_or_left_out() -> None:
+def test_a_column_of_judges_must_be_named_or_left_out():
     with pytest.raises(ReadingError, match="irtkit judges FILE") as caught:
         irtkit.read_responses(RATINGS, **RANGE)
     assert caught.value.finding.code == "judge-column"
@@ -202,14 +196,14 @@ def test_a_column_of_judges_must_be_named_or_left_out() -> None:
     ("settings", "code"),
     [({"judge": "score"}, "no-response-column"), ({"family": "model"}, "no-respondent-column")],
 )
-def test_a_column_has_one_role(settings: Any, code: str) -> None:
+def test_a_column_has_one_role(settings, code):
     with pytest.raises(ReadingError) as caught:
         irtkit.read_responses(RATINGS, **{"judge": "judge"} | settings, **RANGE)
     assert caught.value.finding.code == code
 
 
-def test_a_system_has_one_family_and_a_judge_marks_an_answer_once() -> None:
-    how: Any = {"judge": "judge", **RANGE}
+def test_a_system_has_one_family_and_a_judge_marks_an_answer_once():
+    how = {"judge": "judge", **RANGE}
     with pytest.raises(ReadingError) as caught:
         irtkit.read_responses(RATINGS.assign(lab=[*"XYYYX"]), family="lab", **how)
     assert caught.value.finding.code == "two-values"
@@ -218,7 +212,7 @@ def test_a_system_has_one_family_and_a_judge_marks_an_answer_once() -> None:
     assert caught.value.finding.values["item"] == "q1/j1"
 
 
-def log_of(folder: Path, system: str, marks: dict[str, list[float]]) -> None:
+def log_of(folder, system, marks):
     """A log of Inspect with a mark by each scorer."""
     n = len(next(iter(marks.values())))
     samples = [
@@ -236,7 +230,7 @@ def log_of(folder: Path, system: str, marks: dict[str, list[float]]) -> None:
     (folder / f"{system}.json").write_text(json.dumps(log))
 
 
-def test_scorers_of_logs_are_judges(tmp_path: Path) -> None:
+def test_scorers_of_logs_are_judges(tmp_path):
     log_of(tmp_path, "a", {"grader_x": [1.0, 0.5], "grader_y": [0.5, 0.0]})
     log_of(tmp_path, "b", {"grader_x": [0.5, 0.5], "grader_z": [1.0, 0.0]})
     log_of(tmp_path, "c", {"grader_x": [0.0, 0.5], "grader_y": [1.0, 0.0]})

@@ -1,14 +1,9 @@
 """Frames of any library, wide or long, whole or in blocks, give one matrix."""
 
-from __future__ import annotations
-
 import decimal
 import json
 import warnings
-from collections.abc import Callable
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,7 +29,7 @@ LONG = LONG.iloc[[0, 3, 6, 1, 4, 7, 2, 5, 8]]  # by respondent
 WORDS = pd.DataFrame({"model": ["a", "b"], "q1": ["ok", "no"], "family": ["x", "y"]})
 
 
-def polars(frame: pd.DataFrame, kind: str) -> Any:
+def polars(frame, kind):
     library = pytest.importorskip("polars")
     if kind == "Object":
         return library.DataFrame([library.Series(k, [*frame[k]], library.Object) for k in frame])
@@ -42,7 +37,7 @@ def polars(frame: pd.DataFrame, kind: str) -> Any:
     return one.lazy() if kind == "lazy" else one.cast({"model": getattr(library, kind)})
 
 
-FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
+FORMS = {
     "indexed": lambda frame: frame.set_index("model"),
     "other numbers": lambda frame: frame.set_axis(range(5, 5 + len(frame)), axis=0),
     "objects": lambda frame: frame.astype(object),
@@ -54,23 +49,23 @@ FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 @pytest.mark.parametrize("table", [WIDE, LONG], ids=["wide", "long"])
 @pytest.mark.parametrize("form", FORMS)
-def test_the_same_data_give_the_same_matrix(form: str, table: pd.DataFrame) -> None:
+def test_the_same_data_give_the_same_matrix(form, table):
     assert read_responses(FORMS[form](table)) == EXPECTED
 
 
-def test_labels_may_be_in_the_index() -> None:
+def test_labels_may_be_in_the_index():
     for name in (None, "model", "who"):
         assert read_responses(WIDE.set_index("model").rename_axis(name)) == EXPECTED
     assert read_responses(LONG.set_index(["model", "item"])) == EXPECTED
 
 
-def test_rows_of_items_without_labels_are_numbered() -> None:
+def test_rows_of_items_without_labels_are_numbered():
     responses = read_responses(pd.DataFrame({"gpt": [1, 0], "o1": [0, 0]}), transpose=True)
     assert (responses.respondents, responses.items) == (("gpt", "o1"), ("item-1", "item-2"))
 
 
 @pytest.mark.parametrize("content", [["1", "0", ""], [True, False, None], [1.0, 0.0, np.nan]])
-def test_a_first_column_of_responses_or_of_nothing_is_an_item(content: list[Any]) -> None:
+def test_a_first_column_of_responses_or_of_nothing_is_an_item(content):
     responses = read_responses(pd.DataFrame({"q1": content, "q2": content[::-1]}))
     assert responses.values.tolist() == [[1, -1], [0, 0], [-1, 1]]
     assert (responses.respondents[0], responses.items[0]) == ("respondent-1", "q1")
@@ -78,7 +73,7 @@ def test_a_first_column_of_responses_or_of_nothing_is_an_item(content: list[Any]
     assert read_responses(empty).values.tolist() == [[-1, 1], [-1, 0]]
 
 
-def test_a_wide_table_may_have_other_columns_and_repeats() -> None:
+def test_a_wide_table_may_have_other_columns_and_repeats():
     frame = WIDE.assign(size=[7, 70, 1], note=["x", "x", "y"])
     named = read_responses(frame, respondent="size", keep="q*")
     assert (named.respondents, named.items) == (("7", "70", "1"), ("q1", "q 3"))
@@ -95,7 +90,7 @@ def test_a_wide_table_may_have_other_columns_and_repeats() -> None:
     pa.array(["a", None, "b", None]), pa.array(["a", " ", "b", "c"]), pa.array([1, None, 2, 3]),
     pa.DictionaryArray.from_arrays([0, 1, 0, 2], pa.array(["a", None, "b"])),
 ])  # fmt: skip
-def test_a_row_without_a_label_is_named(column: Any) -> None:
+def test_a_row_without_a_label_is_named(column):
     table = pa.table({"model": column, "item": list("qrst"), "correct": [1, 0, 1, 0]})
     for given in (table, table.drop_columns("item")):  # long and wide
         with pytest.raises(ValueError, match="row 2 lacks a label in 'model'"):
@@ -109,7 +104,7 @@ def test_a_row_without_a_label_is_named(column: Any) -> None:
     (pd.DataFrame([["o1", "1", "0"]], columns=["gpt", "1", "0"]), {}, "no-header"),
     (WIDE.rename(columns={"2": "q1 "}), {}, "items-alike"),
 ])  # fmt: skip
-def test_a_problem_is_a_finding(table: Any, settings: dict[str, Any], code: str) -> None:
+def test_a_problem_is_a_finding(table, settings, code):
     with pytest.raises(ReadingError) as caught:
         read_responses(table, **settings)
     assert caught.value.finding.code == code
@@ -118,7 +113,7 @@ def test_a_problem_is_a_finding(table: Any, settings: dict[str, Any], code: str)
 # Columns are recognised by their names, and doubt is an error
 
 
-def test_usual_names_are_recognised_in_any_spelling() -> None:
+def test_usual_names_are_recognised_in_any_spelling():
     respondents = ["respondent", "Model", "SUBJECT_ID", "Student ID", "user"]
     items = ["item", "question_id", "Instance-Id", "docId", "task_id"]
     for header in product(["response", "Correct", "is_correct", "acc"], items, ["?"], respondents):
@@ -138,7 +133,7 @@ def test_usual_names_are_recognised_in_any_spelling() -> None:
     (["model", "item", "answer", "target"], {}, ([0], [1], 2, None, 3)),
     (["model", "item", "answer", "score"], {}, ([0], [1], 3, None, None)),
 ])  # fmt: skip
-def test_a_column_has_one_role(header: list[str], settings: Any, roles: tuple[Any, ...]) -> None:
+def test_a_column_has_one_role(header, settings, roles):
     assert long_roles(header, **settings)[:5] == roles
 
 
@@ -151,14 +146,14 @@ def test_a_column_has_one_role(header: list[str], settings: Any, roles: tuple[An
     (["model", "user", "item", "correct"], "several-columns", ["model", "user"]),
     (["model", "item", "correct", "score"], "several-columns", ["correct", "score"]),
 ])  # fmt: skip
-def test_doubt_is_an_error_with_the_candidates(header: Any, code: str, choices: Any) -> None:
+def test_doubt_is_an_error_with_the_candidates(header, code, choices):
     with pytest.raises(ReadingError) as caught:
         long_roles(header)
     proposed = [name for one in caught.value.finding.remedies for name in one.settings.values()]
     assert (caught.value.finding.code, proposed) == (code, choices)
 
 
-def test_columns_are_kept_and_left_out_by_name_or_pattern() -> None:
+def test_columns_are_kept_and_left_out_by_name_or_pattern():
     header = ["model", "q1", "q2", "moe", "Total"]
     assert item_positions(header, [0], (), "q*") == ([1, 2], [])
     assert item_positions(header, [0], {3, 4}, None) == ([1, 2], [])
@@ -190,7 +185,7 @@ def test_columns_are_kept_and_left_out_by_name_or_pattern() -> None:
     (0, {"right": 2, "wrong": 1}, INVALID), ("true", {"right": True, "wrong": "no"}, 1),
     (-1, {"missing": "-1"}, MISSING),
 ])  # fmt: skip
-def test_a_value_has_the_code_alone_and_in_a_table(value: Any, how: Any, code: float) -> None:
+def test_a_value_has_the_code_alone_and_in_a_table(value, how, code):
     assert Marking.of(**how).code(value) == code
     cells = np.array([[value, None]], dtype=object)
     codes, _ = Coder(Marking.of(**how)).codes(cells, np.zeros((1, 1), int), np.arange(2))
@@ -207,7 +202,7 @@ def test_a_value_has_the_code_alone_and_in_a_table(value: Any, how: Any, code: f
     ({"score_range": (1, 1)}, "score_range must be two different numbers"),
     ({"score_range": {"q": (0, float("inf"))}}, "score_range must be a finite number"),
 ])  # fmt: skip
-def test_settings_that_contradict_each_other_are_refused(settings: Any, message: str) -> None:
+def test_settings_that_contradict_each_other_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         Marking.of(**settings)
 
@@ -223,16 +218,14 @@ def test_settings_that_contradict_each_other_are_refused(settings: Any, message:
     (["?"], {"threshold": 0.5}, "missing-word", {"missing": ["?"]}, True),
     (["late"], {"right": "ok", "wrong": "no"}, "unnamed", {"missing": ["late"]}, False),
 ])  # fmt: skip
-def test_values_that_cannot_be_read_have_a_remedy(
-    invalid: list[Any], settings: Any, code: str, proposed: Any, *, safe: bool
-) -> None:
+def test_values_that_cannot_be_read_have_a_remedy(invalid, settings, code, proposed, *, safe):
     values = {plain_value(value): value for value in invalid}
     seen = Seen(n_given=4, n_invalid=3, n_wrong=0, n_scores=0)
     kind, remedies = proposals(values, Marking.of(**settings), seen)
     assert (kind, remedies[0].settings, remedies[0].safe) == (code, proposed, safe)
 
 
-def test_a_threshold_and_words_that_nothing_has_are_noted() -> None:
+def test_a_threshold_and_words_that_nothing_has_are_noted():
     for threshold, codes in ((0.5, []), (0.1, ["threshold-flat"]), (2, ["threshold-flat"])):
         coder = Coder(Marking.of(threshold))
         coder.codes(np.array([[0.2, 1.0], [0.9, 0.6]]), np.array([[0], [1]]), np.arange(2))
@@ -246,7 +239,7 @@ def test_a_threshold_and_words_that_nothing_has_are_noted() -> None:
 # How responses were read: in words, in JSON and put together
 
 
-def left_out(n: int) -> Finding:
+def left_out(n):
     return Finding("rows-missing", "note", {"n": n})
 
 
@@ -258,14 +251,14 @@ SOURCE = Source(
 )
 
 
-def test_a_source_comes_back_from_json() -> None:
+def test_a_source_comes_back_from_json():
     back = Source.from_dict(json.loads(json.dumps(SOURCE.to_dict())))
     assert (back.files, back.settings) == (SOURCE.files, {**SOURCE.settings, "right": (1.0, "C")})
     assert back.findings == (Finding("scores", "note", {"low": 0}), left_out(1))
     assert Source.from_dict(back.to_dict()) == back
 
 
-def test_sources_put_together_keep_the_settings_that_they_share() -> None:
+def test_sources_put_together_keep_the_settings_that_they_share():
     other = Source(("b.csv", "c.csv"), "wide", {"threshold": 0.5}, (left_out(2),))
     merged = Source.merged([None, SOURCE, other])
     assert merged is not None
@@ -276,7 +269,7 @@ def test_sources_put_together_keep_the_settings_that_they_share() -> None:
     assert Source.merged([None, other]) is other
 
 
-def test_a_result_and_its_files_say_how_responses_were_read(tmp_path: Path) -> None:
+def test_a_result_and_its_files_say_how_responses_were_read(tmp_path):
     source = Source(("runs/<1>",), "lm-eval", {"metric": "acc"})
     with warnings.catch_warnings(action="ignore"):
         result = irtkit.fit(crowd("small").responses.with_tables(source=source))

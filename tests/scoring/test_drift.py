@@ -1,9 +1,6 @@
 """Drift between two versions of a benchmark."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,17 +9,10 @@ from scipy.special import expit
 import irtkit
 from irtkit.capabilities import UnsuitableDataError
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
 N_ITEMS = 200
 
 
-def versions(
-    n: int, shift: float, seed: int, *, n_drifting: int = 10, same: bool = False
-) -> tuple[irtkit.ResponseMatrix, irtkit.ResponseMatrix, Array]:
+def versions(n, shift, seed, *, n_drifting=10, same=False):
     """Two versions, of which some items became easier by 1.5 logits, and how much each did."""
     generator = np.random.default_rng([seed, n])
     slope = generator.lognormal(0, 0.3, N_ITEMS)
@@ -41,9 +31,7 @@ def versions(
 
 
 @cache
-def changed(
-    n: int, shift: float, seed: int, n_drifting: int = 10
-) -> tuple[irtkit.scoring.Drift, Array]:
+def changed(n, shift, seed, n_drifting=10):
     old, new, easier = versions(n, shift, seed, n_drifting=n_drifting)
     drift = irtkit.drift(old, new)
     drift.items["truth"] = drift.items.index.map(dict(zip(old.items, easier, strict=True)))
@@ -51,7 +39,7 @@ def changed(
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5])
-def test_most_items_that_became_easier_are_found(shift: float) -> None:
+def test_most_items_that_became_easier_are_found(shift):
     tables = [changed(60, shift, seed)[0].items for seed in range(4)]
     called = [table[table["became"] != ""] for table in tables]
     assert np.mean([(table["truth"] > 0).sum() for table in called]) >= 3
@@ -59,21 +47,21 @@ def test_most_items_that_became_easier_are_found(shift: float) -> None:
     assert all((table["became"] == "easier")[table["truth"] > 0].all() for table in called)
 
 
-def test_many_items_that_became_easier_do_not_make_others_harder() -> None:
+def test_many_items_that_became_easier_do_not_make_others_harder():
     table = changed(200, 0.0, 8, n_drifting=80)[0].items
     called = table[table["became"] != ""]
     assert (called["truth"] > 0).sum() >= 70
     assert (called["truth"] == 0).sum() <= 8
 
 
-def test_without_drift_nothing_is_called_and_scores_do_not_shift() -> None:
+def test_without_drift_nothing_is_called_and_scores_do_not_shift():
     drift, _ = changed(60, 0.5, 0, n_drifting=0)
     assert [finding.code for finding in drift.findings] == ["no-drift", "drift-improved"]
     assert drift.shift == (0, 0, 0)
     assert drift.improvement.low > 0
 
 
-def test_items_of_one_version_are_listed_and_left_out() -> None:
+def test_items_of_one_version_are_listed_and_left_out():
     old, new, _ = versions(30, 0.0, 1)
     older = irtkit.ResponseMatrix(old.values[:, :150], old.respondents, old.items[:150])
     newer = irtkit.ResponseMatrix(new.values[:, 50:], new.respondents, new.items[50:])
@@ -82,7 +70,7 @@ def test_items_of_one_version_are_listed_and_left_out() -> None:
     assert drift.findings[-1].values == {"n_removed": 50, "n_added": 50}
 
 
-def test_answers_that_repeat_narrow_the_error_of_a_change() -> None:
+def test_answers_that_repeat_narrow_the_error_of_a_change():
     old, new, _ = versions(60, 0.0, 2, n_drifting=0, same=True)
     kept = np.random.default_rng(0).random(new.values.shape) < 0.8
     repeated = irtkit.ResponseMatrix(np.where(kept, old.values, new.values), old.respondents)
@@ -91,7 +79,7 @@ def test_answers_that_repeat_narrow_the_error_of_a_change() -> None:
     assert alike.items["change_se"].mean() < 0.7 * alone.items["change_se"].mean()
 
 
-def test_hard_items_left_out_by_new_systems_are_no_improvement() -> None:
+def test_hard_items_left_out_by_new_systems_are_no_improvement():
     old, new, _ = versions(60, 0.0, 4, n_drifting=0, same=True)
     whole = irtkit.drift(old, new).improvement
     hard = np.argsort(old.values.mean(axis=0))[:40]
@@ -101,7 +89,7 @@ def test_hard_items_left_out_by_new_systems_are_no_improvement() -> None:
     assert part.value == pytest.approx(whole.value, abs=0.02)
 
 
-def test_copies_of_systems_do_not_narrow_an_improvement() -> None:
+def test_copies_of_systems_do_not_narrow_an_improvement():
     alone = versions(30, 0.5, 5, n_drifting=0)[:2]
     copied = [irtkit.ResponseMatrix(np.repeat(one.values, 4, axis=0)) for one in alone]
     widths = [
@@ -111,19 +99,19 @@ def test_copies_of_systems_do_not_narrow_an_improvement() -> None:
     assert widths[1] > 0.9 * widths[0]
 
 
-def test_two_versions_of_one_system_are_a_gate() -> None:
+def test_two_versions_of_one_system_are_a_gate():
     old, new, _ = versions(20, 0.0, 3)
     with pytest.raises(UnsuitableDataError, match="versions of one system"):
         irtkit.drift(irtkit.ResponseMatrix(old.values[:1]), new)
 
 
-def test_it_prints_within_80_columns() -> None:
+def test_it_prints_within_80_columns():
     text = str(changed(60, 0.0, 0)[0])
     assert "Easier: " in text
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_link_fixed_items_and_groups_name_the_items_that_drift() -> None:
+def test_link_fixed_items_and_groups_name_the_items_that_drift():
     old, new, easier = versions(200, 0.5, 6)
     first, second = irtkit.fit(old), irtkit.fit(new)
     drift = irtkit.drift(first, new).items
@@ -143,7 +131,7 @@ def test_link_fixed_items_and_groups_name_the_items_that_drift() -> None:
     assert len(harder_before ^ drifting) <= 2
 
 
-def test_without_earlier_answers_fixed_items_are_tested_by_their_errors() -> None:
+def test_without_earlier_answers_fixed_items_are_tested_by_their_errors():
     old, new, easier = versions(200, 0.5, 7)
     table = irtkit.fit(old).items
     with pytest.warns(UserWarning, match="Anchor drift"):

@@ -1,9 +1,6 @@
 """Claims about two calibrations put on one scale."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +11,14 @@ from irtkit import ItemParameters, fit, link, simulate_responses
 from irtkit.scoring import LINKS
 
 
-def table(slopes: Any, difficulties: Any, guessing: Any = 0.0) -> pd.DataFrame:
+def table(slopes, difficulties, guessing=0.0):
     columns = {"a": slopes, "b": difficulties, "c": guessing}
     return pd.DataFrame(columns, [f"q{k}" for k in range(len(slopes))])
 
 
 @pytest.mark.parametrize("method", LINKS)
 @pytest.mark.parametrize("guessing", [0.0, 0.2])
-def test_a_known_shift_and_scale_is_recovered(method: Any, guessing: float) -> None:
+def test_a_known_shift_and_scale_is_recovered(method, guessing):
     generator = np.random.default_rng(0)
     first = table(generator.lognormal(0, 0.4, 30), generator.normal(size=30), guessing)
     second = table(first["a"] * 0.73, (first["b"] + 1.4) / 0.73, guessing)
@@ -34,7 +31,7 @@ def test_a_known_shift_and_scale_is_recovered(method: Any, guessing: float) -> N
     assert moved.iloc[0] - moved.iloc[1:].mean() == pytest.approx(0.5 * 0.73, abs=0.03)
 
 
-def test_drifting_items_are_named_and_constants_are_within_their_errors() -> None:
+def test_drifting_items_are_named_and_constants_are_within_their_errors():
     """Two of 40 items harder by 1, ten draws: of 380 others hardly one is named."""
     off, found, wrongly = [], 0, 0
     for seed in range(10):
@@ -56,7 +53,7 @@ def test_drifting_items_are_named_and_constants_are_within_their_errors() -> Non
     assert "drifting" in str(linking)
 
 
-def noisy() -> tuple[pd.DataFrame, pd.DataFrame]:
+def noisy():
     """Twelve items and the same with errors, on another scale, with guessing."""
     generator = np.random.default_rng(15)
     first = table(generator.lognormal(0, 0.4, 12), generator.normal(size=12), 0.15)
@@ -64,7 +61,7 @@ def noisy() -> tuple[pd.DataFrame, pd.DataFrame]:
     return first, table(slopes, (first["b"] - 0.5) / 0.8 + generator.normal(0, 0.4, 12), 0.15)
 
 
-def curves(items: pd.DataFrame, slope: float = 1.0, intercept: float = 0.0) -> Any:
+def curves(items, slope=1.0, intercept=0.0):
     """Kolen & Brennan (2014), equations 6.2 and 6.3: of items moved by A and B, from −4 to 4."""
     a, b, c = (items[name].to_numpy() for name in "abc")
     theta = np.arange(-20, 21)[:, None] / 5
@@ -72,7 +69,7 @@ def curves(items: pd.DataFrame, slope: float = 1.0, intercept: float = 0.0) -> A
 
 
 @cache
-def direct(method: str) -> tuple[float, float]:
+def direct(method):
     """A and B as the definitions have them, abilities of the criteria N(0, 1)."""
     first, second = noisy()
     if method in {"mean-mean", "mean-sigma"}:
@@ -81,7 +78,7 @@ def direct(method: str) -> tuple[float, float]:
         return slope, first["b"].mean() - slope * second["b"].mean()
     weights = np.exp(-((np.arange(-20, 21) / 5) ** 2) / 2)
 
-    def criterion(constants: Any) -> float:
+    def criterion(constants):
         off = curves(second, *constants) - curves(first)
         square = (off**2).sum(axis=1) if method == "Haebara" else off.sum(axis=1) ** 2
         return float(weights @ square)
@@ -91,7 +88,7 @@ def direct(method: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("method", LINKS)
-def test_each_method_is_its_definition_on_items_with_errors(method: Any) -> None:
+def test_each_method_is_its_definition_on_items_with_errors(method):
     linking = link(*noisy(), method)
     found = np.array([linking.slope, linking.intercept])
     np.testing.assert_allclose(found, direct(method), atol=1e-5)
@@ -100,7 +97,7 @@ def test_each_method_is_its_definition_on_items_with_errors(method: Any) -> None
 
 
 @pytest.mark.filterwarnings("ignore:Anchor drift")
-def test_items_that_were_fixed_share_the_scale_without_error() -> None:
+def test_items_that_were_fixed_share_the_scale_without_error():
     items = ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20))
     ability = np.random.default_rng(0).normal(size=(2, 200))
     first = fit(simulate_responses(items, ability[0], seed=1))
@@ -110,22 +107,19 @@ def test_items_that_were_fixed_share_the_scale_without_error() -> None:
     assert (linking.slope_se, linking.intercept_se) == pytest.approx((0, 0), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("change", "method", "message"),
-    [
-        ({"a": -1.0}, "Haebara", "slopes of the same sign"),
-        ({"a": -1.0}, "mean-mean", "two common items that discriminate"),
-        ({"b": 0.0}, "mean-sigma", "different difficulties"),
-    ],
-)
-def test_what_cannot_be_linked_is_refused(change: Any, method: Any, message: str) -> None:
+@pytest.mark.parametrize(("change", "method", "message"), [
+    ({"a": -1.0}, "Haebara", "slopes of the same sign"),
+    ({"a": -1.0}, "mean-mean", "two common items that discriminate"),
+    ({"b": 0.0}, "mean-sigma", "different difficulties"),
+])  # fmt: skip
+def test_what_cannot_be_linked_is_refused(change, method, message):
     first = table([1.0, 1.2, 0.8, 1.1], [-1.0, 0.0, 1.0, 2.0])
     second = first.assign(**change)
     with pytest.raises(ValueError, match=message):
         link(first, second, method)
 
 
-def test_without_common_items_there_is_no_link() -> None:
+def test_without_common_items_there_is_no_link():
     first = table(np.ones(3), np.arange(3.0))
     for other in (first.set_axis(["x", "y", "z"]), ItemParameters.from_difficulty([1.0], [0.0])):
         with pytest.raises(ValueError, match="at least two items in common, by label"):

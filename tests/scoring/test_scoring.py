@@ -1,9 +1,6 @@
 """Claims about abilities on items that are calibrated."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,23 +14,15 @@ from irtkit.irf import softplus
 from irtkit.scoring import items_for_scores
 from tests.crowds import crowd, fitted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
 pytestmark = pytest.mark.filterwarnings("ignore:Unknown misfit")
 
 
-def spread(n_items: int) -> ItemParameters:
+def spread(n_items):
     """Items with a slope of 1 and difficulties from −2 to 2."""
     return ItemParameters.from_difficulty(np.ones(n_items), np.linspace(-2, 2, n_items))
 
 
-def part(responses: ResponseMatrix, some: slice) -> ResponseMatrix:
+def part(responses, some):
     """Responses to some of the items."""
     return ResponseMatrix(responses.values[:, some], items=responses.items[some])
 
@@ -45,9 +34,7 @@ NOT_THE_HIGHEST = {("wirs", "3PL"), ("wirs", "3PLnorm"), ("abortion", "3PLnorm")
 
 @pytest.mark.parametrize("model", MIRT_MODELS)
 @pytest.mark.parametrize("name", ["lsat6", "lsat7", "sat12", "sat12_missing", "wirs", "abortion"])
-def test_abilities_are_those_of_mirt(
-    classical_test: Callable[[str], Any], name: str, model: str
-) -> None:
+def test_abilities_are_those_of_mirt(classical_test, name, model):
     responses, mirt = classical_test(name)
     if model not in mirt or "eap_first20" not in mirt[model] or (name, model) in NOT_THE_HIGHEST:
         pytest.skip("mirt has no such estimate")
@@ -71,7 +58,7 @@ def test_abilities_are_those_of_mirt(
             np.testing.assert_allclose(scores[ours][finite], values[finite], atol=3e-4)
 
 
-def on_a_fine_grid(items: ItemParameters, right: Array, tried: Array, method: str) -> list[float]:
+def on_a_fine_grid(items, right, tried, method):
     """Highest points of what a method maximises, on 60,001 abilities from −30 to 30."""
     theta = np.linspace(-30, 30, 60_001)
     a, c = items.discrimination[:, None], items.guessing[:, None]
@@ -105,7 +92,7 @@ def on_a_fine_grid(items: ItemParameters, right: Array, tried: Array, method: st
     ("cells", "guessing"),
     [("complete", True), ("missing", False), ("repeated", True), ("sparse", True)],
 )
-def test_maxima_are_the_highest_of_a_fine_grid(method: Any, cells: str, guessing: bool) -> None:
+def test_maxima_are_the_highest_of_a_fine_grid(method, cells, guessing):
     generator = np.random.default_rng(["complete", "missing", "repeated", "sparse"].index(cells))
     for n_items in (3, 12, 30):
         slopes = generator.lognormal(0, 0.5, n_items)
@@ -128,7 +115,7 @@ def test_maxima_are_the_highest_of_a_fine_grid(method: Any, cells: str, guessing
 
 
 @pytest.mark.parametrize("method", ["EAP", "MAP", "WLE", "ML"])
-def test_intervals_hold_what_they_should(method: Any) -> None:
+def test_intervals_hold_what_they_should(method):
     """95 % intervals of ability and of the score on all items, 2,000 respondents (SE 0.5 %).
 
     Warm's estimate varies less than the information says, and its intervals hold 0.965.
@@ -151,7 +138,7 @@ def test_intervals_hold_what_they_should(method: Any) -> None:
 
 
 @pytest.mark.parametrize("n_asked", [3, 20, 400])
-def test_bounds_of_eap_are_quantiles_of_the_posterior(n_asked: int) -> None:
+def test_bounds_of_eap_are_quantiles_of_the_posterior(n_asked):
     """Whoever answered few items has a posterior much wider than the spacing of nodes."""
     generator = np.random.default_rng(n_asked)
     items = ItemParameters.from_difficulty(
@@ -171,7 +158,7 @@ def test_bounds_of_eap_are_quantiles_of_the_posterior(n_asked: int) -> None:
     )
 
 
-def test_no_ability_is_a_maximum_where_guessing_explains_more() -> None:
+def test_no_ability_is_a_maximum_where_guessing_explains_more():
     """Every pattern of five items: at −∞ the likelihood is that of guesses alone."""
     items = ItemParameters.from_difficulty(
         [1.0, 0.7, 1.3, 2.0, -1.0], [0.0, -1.0, 1.0, 2.0, 0.5], 0.25
@@ -194,7 +181,7 @@ def test_no_ability_is_a_maximum_where_guessing_explains_more() -> None:
     assert np.isfinite(score(patterns, items, "WLE")["ability"]).all()
 
 
-def test_items_are_found_by_label_and_strange_ones_are_left_out() -> None:
+def test_items_are_found_by_label_and_strange_ones_are_left_out():
     table = pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]}, ["q1", "q2"])
     turned = ResponseMatrix([[1, 0, 1]], items=["q2", "new", "q1"])
     with pytest.warns(IRTWarning, match="1 of 3 items of the responses") as given:
@@ -206,7 +193,7 @@ def test_items_are_found_by_label_and_strange_ones_are_left_out() -> None:
     np.testing.assert_array_equal(found.drop(columns="status"), same.drop(columns="status"))
 
 
-def test_items_come_from_results_tables_and_files(tmp_path: Path) -> None:
+def test_items_come_from_results_tables_and_files(tmp_path):
     result, responses = fitted("small"), crowd("small").responses
     result.save(tmp_path / "result.npz")
     irtkit.write_table(result.items, tmp_path / "items.csv")
@@ -215,25 +202,22 @@ def test_items_come_from_results_tables_and_files(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(score(responses, given), wanted)
 
 
-@pytest.mark.parametrize(
-    ("items", "message"),
-    [
-        (pd.DataFrame({"difficulty": [1.0]}, ["q1"]), "items needs the columns discrimination"),
-        (pd.DataFrame({"a": [np.nan], "b": [0.0]}, ["q1"]), "no item with parameters"),
-        (
-            pd.DataFrame({"a": [1.0], "b": [0.0]}, ["z"]),
-            "Items of the responses: q1. Calibrated items: z",
-        ),
-        (ItemParameters.from_difficulty([1.0, 1.0], [0.0, 1.0]), "2 items without labels"),
-    ],
-)
-def test_items_that_do_not_go_with_responses_are_refused(items: Any, message: str) -> None:
+@pytest.mark.parametrize(("items", "message"), [
+    (pd.DataFrame({"difficulty": [1.0]}, ["q1"]), "items needs the columns discrimination"),
+    (pd.DataFrame({"a": [np.nan], "b": [0.0]}, ["q1"]), "no item with parameters"),
+    (
+        pd.DataFrame({"a": [1.0], "b": [0.0]}, ["z"]),
+        "Items of the responses: q1. Calibrated items: z",
+    ),
+    (ItemParameters.from_difficulty([1.0, 1.0], [0.0, 1.0]), "2 items without labels"),
+])  # fmt: skip
+def test_items_that_do_not_go_with_responses_are_refused(items, message):
     with pytest.raises(ValueError, match=message):
         score(ResponseMatrix([[1]], items=["q1"]), items)
 
 
 @pytest.mark.parametrize("method", ["EAP", "MAP", "ML", "WLE"])
-def test_trials_that_repeat_each_other_tell_nothing_more(method: Any) -> None:
+def test_trials_that_repeat_each_other_tell_nothing_more(method):
     right = simulate_responses(spread(20), np.linspace(-1, 1, 60), seed=0).values
     ten = ResponseMatrix.from_counts(10 * right, 10 * np.ones_like(right))
     alike, apart = (fit(ten.with_trial_correlation(share), "1PL") for share in (1.0, 0.0))
@@ -245,7 +229,7 @@ def test_trials_that_repeat_each_other_tell_nothing_more(method: Any) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_an_unknown_misfit_is_warned_of_if_items_are_left(tmp_path: Path) -> None:
+def test_an_unknown_misfit_is_warned_of_if_items_are_left(tmp_path):
     result, responses = fitted("small"), crowd("small").responses
     result.save(tmp_path / "r.npz", include_responses=False)
     half = ResponseMatrix(np.tile([1, 0, 0, 0, 0], (1, 2)), items=responses.items[:10])
@@ -256,7 +240,7 @@ def test_an_unknown_misfit_is_warned_of_if_items_are_left(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-def test_only_systems_that_may_be_as_good_as_the_best_calibrated_are_opened(level: float) -> None:
+def test_only_systems_that_may_be_as_good_as_the_best_calibrated_are_opened(level):
     responses = simulate_responses(spread(60), np.linspace(-2, 2, 90), seed=1)
     result = fit(responses)
     third = float(np.sort(responses.values.mean(axis=1))[-3])
@@ -278,7 +262,7 @@ def test_only_systems_that_may_be_as_good_as_the_best_calibrated_are_opened(leve
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("saved", [False, True])
-def test_few_systems_like_the_calibrated_ones_are_beyond_them(saved: bool, tmp_path: Path) -> None:
+def test_few_systems_like_the_calibrated_ones_are_beyond_them(saved, tmp_path):
     """60 calibrated systems, 500 new ones of the same population on 30 of 100 items."""
     items, generator = spread(100), np.random.default_rng(2)
     result = fit(simulate_responses(items, generator.normal(size=60), seed=1), "1PL")

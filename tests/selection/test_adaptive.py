@@ -1,9 +1,5 @@
 """Claims about tests that ask one item after another."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,31 +7,28 @@ import pytest
 from irtkit import ItemParameters, adaptive, fit, select_items, simulate_responses
 from irtkit.selection import Selection
 
-if TYPE_CHECKING:
-    from irtkit import FitResult
-
 ITEMS = ItemParameters.from_difficulty(
     np.random.default_rng(1).lognormal(0, 0.3, 80), np.random.default_rng(2).normal(size=80)
 )
 
 
 @pytest.fixture(scope="module")
-def result() -> FitResult:
+def result():
     abilities = np.random.default_rng(3).normal(size=250)
     return fit(simulate_responses(ITEMS, abilities, seed=0), standard_errors=False)
 
 
 @pytest.fixture(scope="module")
-def selection(result: FitResult) -> Selection:
+def selection(result):
     return select_items(result, 15)
 
 
-def by_hand(result: FitResult, asked: list[int], answers: list[int], pool: list[int]) -> Any:
+def by_hand(result, asked, answers, pool):
     """Score, its variance, and the item that is expected to leave least, on a plain grid."""
     theta = np.linspace(-6, 6, 601)
     p = result.parameters.probability(theta).T
 
-    def known(asked: list[int], answers: list[int]) -> tuple[float, float, float]:
+    def known(asked, answers):
         weight = np.exp(-0.5 * theta**2)
         for item, answer in zip(asked, answers, strict=True):
             weight = weight * (p[item] if answer else 1 - p[item])
@@ -55,7 +48,7 @@ def by_hand(result: FitResult, asked: list[int], answers: list[int], pool: list[
     return score / len(p), variance / len(p) ** 2, min(left, key=lambda item: left[item])
 
 
-def test_each_item_is_the_one_that_leaves_least(result: FitResult, selection: Selection) -> None:
+def test_each_item_is_the_one_that_leaves_least(result, selection):
     number = {label: k for k, label in enumerate(result.item_labels)}
     pool = [number[label] for label in select_items(result, 30).items]
     test = adaptive(selection, order="adaptive")
@@ -69,7 +62,7 @@ def test_each_item_is_the_one_that_leaves_least(result: FitResult, selection: Se
         test.answer(bool(generator.random() < 0.6))
 
 
-def test_a_test_ends_after_k_items_of_twice_as_many(selection: Selection) -> None:
+def test_a_test_ends_after_k_items_of_twice_as_many(selection):
     test = adaptive(selection, order="adaptive")
     pool = set(select_items(selection.result, 30).items)
     while not test.done:
@@ -81,7 +74,7 @@ def test_a_test_ends_after_k_items_of_twice_as_many(selection: Selection) -> Non
         test.answer(1)
 
 
-def test_a_test_ends_when_the_error_is_small_enough(selection: Selection) -> None:
+def test_a_test_ends_when_the_error_is_small_enough(selection):
     test = adaptive(selection, error=0.08, order="adaptive")
     before = test.error
     while not test.done:
@@ -93,11 +86,11 @@ def test_a_test_ends_when_the_error_is_small_enough(selection: Selection) -> Non
     assert high - low == pytest.approx(2 * 1.96 * test.error, rel=1e-3)
 
 
-def test_intervals_hold_and_adaptive_items_err_less(selection: Selection) -> None:
+def test_intervals_hold_and_adaptive_items_err_less(selection):
     abilities = np.random.default_rng(8).normal(size=400)
     new = simulate_responses(ITEMS, abilities, seed=9)
     rows = pd.DataFrame(new.values, columns=list(new.items))
-    found: dict[str, Any] = {"adaptive": [], "fixed": []}
+    found = {"adaptive": [], "fixed": []}
     for order, errors in found.items():
         for _, answers in rows.iterrows():
             test = adaptive(selection, order=order)
@@ -110,9 +103,7 @@ def test_intervals_hold_and_adaptive_items_err_less(selection: Selection) -> Non
     assert np.std(error) < np.std(np.array(found["fixed"])[:, 0])
 
 
-def test_what_errs_less_on_held_out_respondents_is_asked(
-    selection: Selection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_errs_less_on_held_out_respondents_is_asked(selection, monkeypatch):
     assert adaptive(selection).order == "adaptive"
     tried = selection.tried
     assert 0.8 < tried.error / tried.fixed_error < 1
@@ -125,7 +116,7 @@ def test_what_errs_less_on_held_out_respondents_is_asked(
     assert (test.order, tuple(test.asked)) == ("fixed", selection.items)
 
 
-def test_bad_arguments_are_refused(result: FitResult, selection: Selection) -> None:
+def test_bad_arguments_are_refused(result, selection):
     with pytest.raises(ValueError, match="k must be given"):
         adaptive(result)
     with pytest.raises(ValueError, match="k must be the number of items selected, 15, got 3"):

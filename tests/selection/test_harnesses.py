@@ -1,14 +1,11 @@
 """Claims about items as evaluation harnesses take them, and about logs of what they asked."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -26,11 +23,8 @@ from irtkit.responses import Source
 from irtkit.selection.harnesses import command_line, document_numbers, sample_ids
 from tests.commands import printed, run
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def responses_of(labels: list[str], tasks: list[str] | None = None) -> ResponseMatrix:
+def responses_of(labels, tasks=None):
     """Answers of 60 systems to items with these labels, the last with negative discrimination."""
     slopes = [*np.linspace(0.8, 1.6, len(labels) - 1), -1.5]
     items = ItemParameters.from_difficulty(slopes, np.linspace(-1.5, 1.5, len(labels)))
@@ -41,7 +35,7 @@ def responses_of(labels: list[str], tasks: list[str] | None = None) -> ResponseM
     )
 
 
-def test_numbers_of_documents_ascend_in_every_task() -> None:
+def test_numbers_of_documents_ascend_in_every_task():
     labels = [f"{task}/{number}" for number in range(12) for task in ("law", "code")]
     selection = select_items(fit(responses_of(labels)), 9)
     numbers = json.loads(selection.for_lm_eval())
@@ -63,7 +57,7 @@ metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("lm_eval") is None, reason="needs lm_eval")
-def test_lm_eval_asks_the_documents_that_its_logs_name(tmp_path: Path) -> None:
+def test_lm_eval_asks_the_documents_that_its_logs_name(tmp_path):
     questions = [{"question": f"{number} + 1?", "answer": "lol"} for number in range(30)]
     (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
     (tmp_path / "sums.yaml").write_text(TASK)
@@ -79,7 +73,7 @@ def test_lm_eval_asks_the_documents_that_its_logs_name(tmp_path: Path) -> None:
     assert read_responses(tmp_path / "runs").n_items == 16
 
 
-def test_ids_of_samples_name_their_task_only_where_tasks_differ() -> None:
+def test_ids_of_samples_name_their_task_only_where_tasks_differ():
     labels = ["maths/easy/a*", "maths/b"]
     responses = ResponseMatrix([[0, 1]], items=labels)
     one = responses.with_tables(pd.DataFrame({"task": ["maths", "maths"]}, labels))
@@ -90,13 +84,13 @@ def test_ids_of_samples_name_their_task_only_where_tasks_differ() -> None:
 
 
 @pytest.mark.parametrize("label", ["17", "sums/x", "sums/017", "sums/17/strict", "/17"])
-def test_a_label_that_is_no_number_of_a_document_is_named(label: str) -> None:
+def test_a_label_that_is_no_number_of_a_document_is_named(label):
     responses = ResponseMatrix([[0, 1]], items=["sums/3", label])
     with pytest.raises(ValueError, match=f"item '{label}' is not the number of a document"):
         document_numbers(responses, responses.items)
 
 
-def test_items_of_another_harness_and_commas_are_refused() -> None:
+def test_items_of_another_harness_and_commas_are_refused():
     responses = ResponseMatrix([[0, 1]], items=["sums/3", "a,b"])
     with pytest.raises(ValueError, match="item 'a,b' has a comma"):
         sample_ids(responses, responses.items)
@@ -105,7 +99,7 @@ def test_items_of_another_harness_and_commas_are_refused() -> None:
         document_numbers(responses, ["sums/3"])
 
 
-def test_the_command_line_asks_the_items_and_leaves_out_those_removed(tmp_path: Path) -> None:
+def test_the_command_line_asks_the_items_and_leaves_out_those_removed(tmp_path):
     labels = [f"sums/{number}" for number in range(30)]
     responses_of(labels).to_frame().to_csv(tmp_path / "results.csv")
     done = run("select results.csv -k 8 --for lm-eval --removed sums/3,called", tmp_path)

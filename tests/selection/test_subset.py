@@ -1,27 +1,24 @@
 """Claims about the items that are selected, and about scores estimated from them."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import ItemParameters, ResponseMatrix, fit, score, select_items, simulate_responses
+from irtkit import (
+    ItemParameters,
+    ResponseMatrix,
+    fit,
+    score,
+    select_items,
+    simulate_responses,
+)
 from irtkit.selection.subset import ItemCovariance, refits
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from irtkit import FitResult
-
-
-def simulated(
-    n: int = 200, n_items: int = 80, *, second: float = 0.0, seed: int = 0, abilities: Any = None
-) -> ResponseMatrix:
+def simulated(n=200, n_items=80, *, second=0.0, seed=0, abilities=None):
     """Responses to items, half of which may ask for another ability as well."""
     generator = np.random.default_rng(seed)
     slopes = np.random.default_rng(99).lognormal(0, 0.3, n_items)
@@ -32,35 +29,35 @@ def simulated(
     return ResponseMatrix((generator.random(p.shape) < p).astype(int))
 
 
-def answers_to(responses: ResponseMatrix, items: tuple[str, ...]) -> ResponseMatrix:
+def answers_to(responses, items):
     number = {label: place for place, label in enumerate(responses.items)}
     columns = np.array([number[label] for label in items])
     return responses.part(np.arange(responses.n_respondents), columns)
 
 
-def quietly(work: Callable[[], Any]) -> Any:
+def quietly(work):
     """Return what a function does, without what is warned of."""
     with warnings.catch_warnings(action="ignore"):
         return work()
 
 
 @pytest.fixture(scope="module")
-def one_ability() -> FitResult:
+def one_ability():
     return fit(simulated(), standard_errors=False)
 
 
 @pytest.fixture(scope="module")
-def two_abilities() -> FitResult:
+def two_abilities():
     matrix = simulated(second=1.5)
     return quietly(lambda: fit(matrix, standard_errors=False))
 
 
-def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability: FitResult) -> None:
+def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability):
     covariance = ItemCovariance.of(one_ability)
     factor, noise = (part.astype(np.float64) for part in covariance.factored())
     sigma, n_items = factor @ factor.T + np.diag(noise), len(noise)
     mean = np.full(n_items, 1 / n_items)
-    taken: list[int] = []
+    taken = []
     for _ in range(8):
         left = {}
         for j in set(range(n_items)) - set(taken):
@@ -73,7 +70,7 @@ def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability: FitR
     assert list(unflagged.ranking(8)) == list(unflagged.ranking(40)[:8]) == taken
 
 
-def test_suspect_items_are_never_chosen(planted: Callable[..., Any]) -> None:
+def test_suspect_items_are_never_chosen(planted):
     responses, wrong = planted(300, 60, 1, 0.2)
     result = fit(responses)
     suspect = set(irtkit.flag_items(result).index)
@@ -85,9 +82,7 @@ def test_suspect_items_are_never_chosen(planted: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["one_ability", "two_abilities"])
-def test_the_expected_error_holds_for_new_respondents(
-    name: str, request: pytest.FixtureRequest
-) -> None:
+def test_the_expected_error_holds_for_new_respondents(name, request):
     result, second = request.getfixturevalue(name), 1.5 * (name == "two_abilities")
     selection = quietly(lambda: select_items(result, 15))
     new = simulated(2000, second=second, seed=7)
@@ -100,7 +95,7 @@ def test_the_expected_error_holds_for_new_respondents(
     assert 0.93 <= held.mean() <= 0.975
 
 
-def test_families_are_left_out_whole(one_ability: FitResult) -> None:
+def test_families_are_left_out_whole(one_ability):
     groups = dict(zip(one_ability.respondent_labels, np.repeat(np.arange(25), 8), strict=True))
     seen = []
     for fold, rows in refits(one_ability, groups, 10, 0):
@@ -111,7 +106,7 @@ def test_families_are_left_out_whole(one_ability: FitResult) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "repeated", "3PL"])
-def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
+def test_matrices_of_all_kinds_are_selected_of(kind):
     items = ItemParameters.from_difficulty(np.ones(40), np.linspace(-2, 2, 40))
     abilities = np.linspace(-2, 2, 100)
     how = {"missing": {"missing": 0.2}, "repeated": {"trials": 3}}.get(kind, {})
@@ -126,9 +121,7 @@ def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
     assert np.sqrt(np.mean(error**2)) < 0.15
 
 
-def test_scores_are_estimated_from_the_file_of_a_selection(
-    two_abilities: FitResult, tmp_path: Any
-) -> None:
+def test_scores_are_estimated_from_the_file_of_a_selection(two_abilities, tmp_path):
     selection = quietly(lambda: select_items(two_abilities, 20))
     quietly(lambda: selection.save(tmp_path / "s.npz"))
     for items in (selection.items, selection.items[:10], selection.items[:7]):
@@ -142,7 +135,7 @@ def test_scores_are_estimated_from_the_file_of_a_selection(
         score(answers, tmp_path / "s.npz", latent_sd=2.0)
 
 
-def test_bad_arguments_are_refused(one_ability: FitResult) -> None:
+def test_bad_arguments_are_refused(one_ability):
     for arguments, message in (
         ({"k": 0}, "k must be a whole number, 1 or more"),
         ({"k": 81}, "k must be at most .*, the number of items fit to be chosen, got 81"),

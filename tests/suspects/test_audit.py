@@ -1,9 +1,5 @@
 """Claims about what an audit says, and that everything irtkit prints tells one list."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,17 +9,11 @@ import irtkit
 from irtkit import ItemParameters, ResponseMatrix, flag_items, simulate_responses
 from tests.crowds import crowd
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from irtkit import FitResult
-    from irtkit.irf import ModelName
-
 N_ITEMS, N_WRONG, N_RIGHT = 150, 4, 3
 
 
 @pytest.fixture(scope="module")
-def responses() -> ResponseMatrix:
+def responses():
     """150 items, 10 inverted, 2 copies of another, 4 that all get wrong, 3 that all get right."""
     generator = np.random.default_rng(1)
     slopes = generator.lognormal(0, 0.3, N_ITEMS)
@@ -36,18 +26,16 @@ def responses() -> ResponseMatrix:
 
 
 @pytest.fixture(scope="module")
-def result(responses: ResponseMatrix) -> FitResult:
+def result(responses):
     return irtkit.fit(responses)
 
 
 @pytest.fixture(scope="module")
-def found(result: FitResult) -> irtkit.suspects.Audit:
+def found(result):
     return irtkit.audit(result)
 
 
-def test_what_no_system_gets_right_is_a_list_of_its_own(
-    result: FitResult, found: irtkit.suspects.Audit
-) -> None:
+def test_what_no_system_gets_right_is_a_list_of_its_own(result, found):
     last = [f"item-{k}" for k in range(N_ITEMS - N_WRONG + 1, N_ITEMS + 1)]
     assert found.all_wrong == last
     for text in (" ".join(str(result).split()), " ".join(str(found).split())):
@@ -55,7 +43,7 @@ def test_what_no_system_gets_right_is_a_list_of_its_own(
         assert f"{N_RIGHT} items that every system gets right" in text
 
 
-def test_items_answered_alike_are_one_line(found: irtkit.suspects.Audit) -> None:
+def test_items_answered_alike_are_one_line(found):
     assert {"item-1", "item-11", "item-12"} <= set(found.items.index)
     printed = str(found)
     assert "item-1 +2 alike" in printed
@@ -64,9 +52,7 @@ def test_items_answered_alike_are_one_line(found: irtkit.suspects.Audit) -> None
     assert " more" in found.shown(1).text(1)
 
 
-def test_without_its_responses_a_result_is_audited_by_what_was_saved(
-    result: FitResult, found: irtkit.suspects.Audit, tmp_path: Path
-) -> None:
+def test_without_its_responses_a_result_is_audited_by_what_was_saved(result, found, tmp_path):
     result.save(tmp_path / "r.npz", include_responses=False)
     back = irtkit.audit(irtkit.load(tmp_path / "r.npz"))
     assert back.families is None
@@ -76,7 +62,7 @@ def test_without_its_responses_a_result_is_audited_by_what_was_saved(
     assert "item-12 " in str(back)  # nothing says that it is answered as item-1 is
 
 
-def test_a_suspect_item_can_be_read(responses: ResponseMatrix) -> None:
+def test_a_suspect_item_can_be_read(responses):
     asked = [f"What is\n{item}\x1b[31m?  {'And why? ' * 20}" for item in responses.items]
     known = pd.DataFrame({"text": asked, "target": "42\a", "level": 1}, index=responses.items)
     result = irtkit.fit(responses.with_tables(known))
@@ -95,9 +81,7 @@ def test_a_suspect_item_can_be_read(responses: ResponseMatrix) -> None:
 
 
 @pytest.mark.parametrize(("model", "letter"), [("2PL", "x"), ("3PL", "問")])
-def test_everything_is_printed_within_80_columns(
-    responses: ResponseMatrix, model: ModelName, letter: str
-) -> None:
+def test_everything_is_printed_within_80_columns(responses, model, letter):
     names = [[f"{letter * 40}{k}" for k in range(n)] for n in responses.values.shape]
     result = irtkit.fit(ResponseMatrix(responses.values, *names), model, standard_errors=False)
     comparison = irtkit.compare_difficulties(result, folds=0)
@@ -107,9 +91,7 @@ def test_everything_is_printed_within_80_columns(
 
 
 @pytest.mark.filterwarnings("ignore:Many wrong keys")
-def test_there_is_one_list_with_one_order_and_one_set_of_probabilities(
-    result: FitResult, found: irtkit.suspects.Audit
-) -> None:
+def test_there_is_one_list_with_one_order_and_one_set_of_probabilities(result, found):
     keys = irtkit.wrong_keys(result).loc[found.items.index]
     assert found.suspects["log_bayes_factor"].is_monotonic_decreasing
     assert (found.items["log_bayes_factor"] == keys["log_bayes_factor"]).all()
@@ -123,8 +105,8 @@ def test_there_is_one_list_with_one_order_and_one_set_of_probabilities(
 
 @pytest.mark.parametrize(("n", "n_wrong"), [(60, 5), (120, 5), (60, 0)])
 def test_wrong_keys_of_four_options_are_printed_and_none_is_said_to_be_likely_without_any(
-    n: int, n_wrong: int
-) -> None:
+    n, n_wrong
+):
     generator = np.random.default_rng(n)
     slopes, difficulties = generator.lognormal(0, 0.3, 200), generator.normal(size=200)
     distance = generator.normal(size=n)[:, None] - difficulties
@@ -142,7 +124,7 @@ def test_wrong_keys_of_four_options_are_printed_and_none_is_said_to_be_likely_wi
 
 
 @pytest.mark.filterwarnings("ignore:(Not unidim|Item groups)")
-def test_a_few_wrong_keys_have_a_probability_with_its_prior_and_many_have_none() -> None:
+def test_a_few_wrong_keys_have_a_probability_with_its_prior_and_many_have_none():
     made = crowd("ordinary")
     for n_wrong, has in ((1, True), (12, False)):
         values = made.responses.values.copy()
@@ -155,7 +137,7 @@ def test_a_few_wrong_keys_have_a_probability_with_its_prior_and_many_have_none()
         assert audited.suspects.index[0] in {f"item-{k + 1}" for k in range(n_wrong)}
 
 
-def test_suspects_are_counted_by_task(responses: ResponseMatrix) -> None:
+def test_suspects_are_counted_by_task(responses):
     task = [f"t{k % 2}" for k in range(responses.n_items)]
     known = pd.DataFrame({"task": task}, [*responses.items])
     found = irtkit.audit(irtkit.fit(responses.with_tables(known)))

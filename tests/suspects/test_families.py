@@ -1,15 +1,10 @@
 """Claims about families of respondents, and about what they say together."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from irtkit import (
-    FitResult,
     ItemParameters,
     ResponseMatrix,
     add_synthetic,
@@ -22,17 +17,12 @@ from irtkit.data import families as families_of
 from irtkit.data.families import family_codes
 from tests.crowds import fitted
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Not unidimensional|Item groups|Verdicts doubted|Low power|Only noise|No ability)"
 )
 
 
-def made(
-    n_respondents: int, n_items: int = 80, n_inverted: int = 8, *, seed: int, missing: float = 0.0
-) -> ResponseMatrix:
+def made(n_respondents, n_items=80, n_inverted=8, *, seed, missing=0.0):
     """Responses to items, the first of them inverted."""
     generator = np.random.default_rng(seed)
     slopes = generator.lognormal(0, 0.3, n_items) * np.where(np.arange(n_items) < n_inverted, -1, 1)
@@ -41,20 +31,20 @@ def made(
     return simulate_responses(items, abilities, missing=missing, seed=generator)
 
 
-def clustered_share(result: FitResult, families: Any) -> float:
+def clustered_share(result, families):
     return families_of.clustered_share(
         result, result.signs.proportion, family_codes(result, families)
     )
 
 
-def copied(responses: ResponseMatrix, times: int) -> tuple[ResponseMatrix, dict[str, str]]:
+def copied(responses, times):
     """Every respondent so many times, and the family of each copy."""
     names = [f"{name}, copy {k}" for k in range(times) for name in responses.respondents]
     families = {name: name.split(",")[0] for name in names}
     return ResponseMatrix(np.tile(responses.values, (times, 1)), names, responses.items), families
 
 
-def near_copies(families: int, seed: int) -> FitResult:
+def near_copies(families, seed):
     """Families of 20 that differ in 10 % of the answers; the first two of 100 items inverted."""
     values = np.repeat(made(families, 100, 2, seed=seed).values, 20, axis=0)
     flips = np.random.default_rng(seed).random(values.shape) < 0.1
@@ -62,26 +52,26 @@ def near_copies(families: int, seed: int) -> FitResult:
     return fit(changed, "1PL", standard_errors=False)
 
 
-def false_calls(result: FitResult, families: Any) -> list[str]:
+def false_calls(result, families):
     """Sound items that are called negative."""
     reasons = flag_items(result, families=families)["reasons"]
     sound = reasons.drop(list(result.item_labels[:2]), errors="ignore")
     return [item for item, some in sound.items() if "negative" in some]
 
 
-def verdicts(result: FitResult, **settings: Any) -> pd.Series:
+def verdicts(result, **settings):
     """p_negative of all items: with so low a bar for difficulty every item is listed."""
     flagged = flag_items(result, extreme_difficulty=1e-9, **settings)
     return flagged["p_negative"].reindex(result.item_labels)
 
 
 @pytest.fixture(scope="module")
-def single() -> FitResult:
+def single():
     return fit(made(60, seed=0), "2PL")
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_five_copies_in_families_say_what_one_says(missing: float) -> None:
+def test_five_copies_in_families_say_what_one_says(missing):
     responses = made(60, seed=0, missing=missing)
     crowd, families = copied(responses, 5)
     one, five = verdicts(fit(responses, "2PL")), verdicts(fit(crowd, "2PL"), families=families)
@@ -89,12 +79,12 @@ def test_five_copies_in_families_say_what_one_says(missing: float) -> None:
     np.testing.assert_allclose(five, one, atol=0.06)
 
 
-def test_the_share_is_that_of_jackknife_variances_of_slopes_on_the_proportion_score() -> None:
+def test_the_share_is_that_of_jackknife_variances_of_slopes_on_the_proportion_score():
     crowd, _ = copied(made(12, seed=5), 2)
     families = np.arange(24) % 12 // 2
     right = crowd.values.mean(axis=1)  # on any scale
 
-    def variance(left_out: NDArray[np.int64]) -> float:
+    def variance(left_out):
         kept = [left_out != k for k in np.unique(left_out)]
         slopes = np.array([np.polyfit(right[k], crowd.values[k], 1)[0] for k in kept])
         slope = np.polyfit(right, crowd.values, 1)[0]
@@ -106,18 +96,18 @@ def test_the_share_is_that_of_jackknife_variances_of_slopes_on_the_proportion_sc
 
 
 @pytest.mark.parametrize("seed", [10, 14])
-def test_similar_families_call_no_sound_item_where_they_miss_pairs(seed: int) -> None:
+def test_similar_families_call_no_sound_item_where_they_miss_pairs(seed):
     result = near_copies(10, seed)
     assert len(np.unique(family_codes(result, "similar"))) > 20
     assert false_calls(result, "similar") == []
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_two_families_call_no_sound_item(seed: int) -> None:
+def test_two_families_call_no_sound_item(seed):
     assert false_calls(near_copies(2, seed), ["one"] * 20 + ["other"] * 20) == []
 
 
-def test_every_way_to_name_families_says_the_same() -> None:
+def test_every_way_to_name_families_says_the_same():
     crowd, families = copied(made(20, seed=2), 3)
     series = pd.Series(families)
     result = fit(crowd.with_tables(None, pd.DataFrame({"family": series})), "1PL")
@@ -131,8 +121,8 @@ def test_every_way_to_name_families_says_the_same() -> None:
     assert clustered_share(among, listed) == clustered_share(among, families)
 
 
-def test_a_respondent_without_a_family_is_a_family_of_its_own(single: FitResult) -> None:
-    families: dict[str, Any] = dict(zip(single.respondent_labels, "ab" * 30, strict=True))
+def test_a_respondent_without_a_family_is_a_family_of_its_own(single):
+    families = dict(zip(single.respondent_labels, "ab" * 30, strict=True))
     families["respondent-3"] = None
     del families["respondent-4"]
     codes = family_codes(single, families)
@@ -147,7 +137,7 @@ def test_a_respondent_without_a_family_is_a_family_of_its_own(single: FitResult)
     ("families", "rule"),
     [("alike", "got 'alike'"), (["one"] * 60, "must name at least two families")],
 )
-def test_what_makes_no_families_is_refused(single: FitResult, families: Any, rule: str) -> None:
+def test_what_makes_no_families_is_refused(single, families, rule):
     with pytest.raises(ValueError, match=rule):
         flag_items(single, families=families)
 
@@ -157,7 +147,7 @@ def test_what_makes_no_families_is_refused(single: FitResult, families: Any, rul
 COLUMNS = ["respondent", "other", "agreement", "expected", "excess", "n_items"]
 
 
-def with_family(responses: ResponseMatrix) -> ResponseMatrix:
+def with_family(responses):
     """Respondent 4 is the copy of number 2; 6 is the same of number 5 but for eight answers."""
     values = responses.values.copy()
     values[3] = values[1]
@@ -167,11 +157,11 @@ def with_family(responses: ResponseMatrix) -> ResponseMatrix:
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.2], ids=["whole", "holed"])
-def result(request: pytest.FixtureRequest) -> FitResult:
+def result(request):
     return fit(with_family(made(60, 100, 0, seed=0, missing=request.param)), "2PL")
 
 
-def test_an_exact_copy_comes_first_and_one_that_is_nearly_so_second(result: FitResult) -> None:
+def test_an_exact_copy_comes_first_and_one_that_is_nearly_so_second(result):
     pairs = similar_respondents(result)
     assert pairs[["respondent", "other"]].to_numpy().tolist() == [
         ["respondent-2", "respondent-4"],
@@ -182,12 +172,12 @@ def test_an_exact_copy_comes_first_and_one_that_is_nearly_so_second(result: FitR
 
 
 @pytest.mark.parametrize("name", ["ordinary", "incomplete"])
-def test_independent_respondents_make_an_empty_table(name: str) -> None:
+def test_independent_respondents_make_an_empty_table(name):
     pairs = similar_respondents(fitted(name), excess=0)
     assert (len(pairs), list(pairs.columns)) == (0, COLUMNS)
 
 
-def test_agreement_is_plain_counting_of_the_items_both_answered(result: FitResult) -> None:
+def test_agreement_is_plain_counting_of_the_items_both_answered(result):
     assert result.responses is not None
     values = pd.DataFrame(result.responses.values, list(result.respondent_labels))
     probability = result.probability()
@@ -205,7 +195,7 @@ def test_agreement_is_plain_counting_of_the_items_both_answered(result: FitResul
 
 @pytest.mark.filterwarnings("ignore:Not unidimensional")  # the two are a pattern
 @pytest.mark.filterwarnings("ignore:Correlated trials")
-def test_repeated_trials_agree_by_their_shares_right() -> None:
+def test_repeated_trials_agree_by_their_shares_right():
     trials_drawn = simulate_responses(
         ItemParameters(np.full(100, 1.0), np.linspace(-2, 2, 100), np.zeros(100)),
         np.linspace(-1.5, 1.5, 30),
@@ -220,7 +210,7 @@ def test_repeated_trials_agree_by_their_shares_right() -> None:
     assert pairs.loc[0, "agreement"] == pytest.approx(1, abs=1e-12)
 
 
-def test_synthetic_respondents_and_those_without_responses_are_no_pair() -> None:
+def test_synthetic_respondents_and_those_without_responses_are_no_pair():
     values = made(40, 100, 0, seed=3).values.copy()
     values[6], values[7:9] = values[5], -1
     marks = np.arange(40) == 6

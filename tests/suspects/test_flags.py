@@ -1,10 +1,7 @@
 """Claims about which items are suspect, for what reasons, and what is warned of."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +9,6 @@ import pytest
 
 import irtkit
 from irtkit import (
-    FitResult,
     ItemParameters,
     ResponseMatrix,
     add_synthetic,
@@ -27,15 +23,6 @@ from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import called_negative, slope_signs
 from irtkit.suspects.flags import power_of, strong_answers
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Planted = Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]
-
 COLUMNS = [
     *("reasons", "suspect", "called", "p_wrong_key", "log_bayes_factor", "p_negative"),
     *("best_right", "weakest_right"),
@@ -43,12 +30,12 @@ COLUMNS = [
 ]
 
 
-def listed_for(flagged: pd.DataFrame, reason: str) -> list[str]:
+def listed_for(flagged, reason):
     """Items that are listed for a reason."""
     return [item for item, reasons in flagged["reasons"].items() if reason in reasons]
 
 
-def changed(result: FitResult, item: str, **parameters: float) -> FitResult:
+def changed(result, item, **parameters):
     """The same fit with other parameters of one item."""
     names = ("discrimination", "intercept", "guessing")
     arrays = {name: getattr(result.parameters, name).copy() for name in names}
@@ -58,7 +45,7 @@ def changed(result: FitResult, item: str, **parameters: float) -> FitResult:
 
 
 @pytest.fixture(scope="module")
-def responses() -> ResponseMatrix:
+def responses():
     """60 items of 300 respondents, 55 of them as they should be."""
     generator = np.random.default_rng(0)
     slopes = generator.lognormal(0, 0.3, 60)
@@ -72,21 +59,21 @@ def responses() -> ResponseMatrix:
 
 
 @pytest.fixture(scope="module")
-def result(responses: ResponseMatrix) -> FitResult:
+def result(responses):
     return fit(responses, "2PL")
 
 
 # Reasons
 
 
-def test_an_item_is_extreme_if_its_difficulty_is_further_out_than_asked(result: FitResult) -> None:
+def test_an_item_is_extreme_if_its_difficulty_is_further_out_than_asked(result):
     far = changed(result, "item-9", discrimination=1.0, intercept=-7.0)
     assert "item-9" in flag_items(far, extreme_difficulty=6.9).index
     assert "item-9" not in flag_items(far, extreme_difficulty=7.1).index
     assert flag_items(far).loc["item-9", "reasons"] == ("extreme",)
 
 
-def test_extreme_difficulty_is_in_units_of_ability_under_every_model() -> None:
+def test_extreme_difficulty_is_in_units_of_ability_under_every_model():
     items = ItemParameters(np.full(20, 3.0), np.append(np.zeros(19), -5), np.zeros(20))
     made = simulate_responses(items, np.linspace(-2, 2, 200), seed=1)
     rasch, one = fit(made, "Rasch"), fit(made, "1PL")
@@ -100,9 +87,7 @@ def test_extreme_difficulty_is_in_units_of_ability_under_every_model() -> None:
 @pytest.mark.parametrize(("model", "error", "listed"), [
     ("3PL", 0.05, True), ("3PL", 0.15, False), ("3PL", float("nan"), False),
 ])  # fmt: skip
-def test_guessing_is_above_chance_if_its_interval_is(
-    result: FitResult, model: Any, error: float, *, listed: bool
-) -> None:
+def test_guessing_is_above_chance_if_its_interval_is(result, model, error, *, listed):
     errors = np.full_like(result.standard_errors, error)
     guessed = replace(changed(result, "item-9", guessing=0.5), model=model, standard_errors=errors)
     assert listed_for(flag_items(guessed, chance=0.25), "guessing") == ["item-9"] * listed
@@ -110,9 +95,7 @@ def test_guessing_is_above_chance_if_its_interval_is(
 
 
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
-def test_an_item_that_rises_in_the_fit_is_not_called_negative(
-    result: FitResult, model: Any
-) -> None:
+def test_an_item_that_rises_in_the_fit_is_not_called_negative(result, model):
     assert "inverted" in flag_items(result).index
     rising = replace(changed(result, "inverted", discrimination=0.1), model=model)
     assert listed_for(flag_items(rising), "negative") == []
@@ -121,14 +104,14 @@ def test_an_item_that_rises_in_the_fit_is_not_called_negative(
     assert "negative discrimination" not in str(compare_difficulties(rising, folds=0))
 
 
-def test_items_that_say_nothing_are_not_listed(result: FitResult) -> None:
+def test_items_that_say_nothing_are_not_listed(result):
     assert not flag_items(result).index.isin(["all right", "empty"]).any()
 
 
 # The table
 
 
-def test_the_table_has_the_columns_of_the_contract(result: FitResult) -> None:
+def test_the_table_has_the_columns_of_the_contract(result):
     flagged = flag_items(result)
     assert (list(flagged.columns), flagged.index.name) == (COLUMNS, "item")
     of_items = result.items.loc[flagged.index]
@@ -144,7 +127,7 @@ def test_the_table_has_the_columns_of_the_contract(result: FitResult) -> None:
     assert listed_for(flag_items(result, extreme_difficulty=100), "flat") == ["flat"]
 
 
-def test_items_are_read_where_few_systems_call_hardly_anything(planted: Planted) -> None:
+def test_items_are_read_where_few_systems_call_hardly_anything(planted):
     n_negative, found, false = 0, 0, 0
     for seed in range(3):  # benchmarks/keys.py has the rates
         made, wrong = planted(20, 1000, seed)
@@ -160,7 +143,7 @@ def test_items_are_read_where_few_systems_call_hardly_anything(planted: Planted)
     assert false <= 3
 
 
-def test_synthetic_respondents_do_not_count(responses: ResponseMatrix, result: FitResult) -> None:
+def test_synthetic_respondents_do_not_count(responses, result):
     crowd = add_synthetic(responses, ("always-wrong", "coin"), draws=30)
     among = flag_items(fit(crowd, "2PL"), extreme_difficulty=100)
     alone = flag_items(result, extreme_difficulty=100)
@@ -171,7 +154,7 @@ def test_synthetic_respondents_do_not_count(responses: ResponseMatrix, result: F
 # Warnings
 
 
-def test_coin_flips_are_warned_of_and_none_is_called_negative() -> None:
+def test_coin_flips_are_warned_of_and_none_is_called_negative():
     flips = ResponseMatrix(np.random.default_rng(0).integers(0, 2, (60, 100)))
     with pytest.warns(UserWarning, match="No ability differences"):
         result = fit(flips, "2PL")
@@ -180,9 +163,7 @@ def test_coin_flips_are_warned_of_and_none_is_called_negative() -> None:
     assert flagged.empty  # all are flat, which is no fault of theirs
 
 
-def test_what_the_fit_warned_of_is_said_with_what_it_means_for_negative_items(
-    planted: Planted, tmp_path: Path
-) -> None:
+def test_what_the_fit_warned_of_is_said_with_what_it_means_for_negative_items(planted, tmp_path):
     generator = np.random.default_rng(1)
     theta = generator.multivariate_normal([0, 0], [[1, -0.5], [-0.5, 1]], size=200)
     parts = [
@@ -203,7 +184,7 @@ def test_what_the_fit_warned_of_is_said_with_what_it_means_for_negative_items(
     flag_items(fit(planted(200, 300, seed=1)[0], "1PL"))  # of one dimension nothing is warned
 
 
-def test_near_copies_are_few_by_the_number_that_is_independent(planted: Planted) -> None:
+def test_near_copies_are_few_by_the_number_that_is_independent(planted):
     crowd = ResponseMatrix(np.repeat(planted(30, 300, seed=1)[0].values, 8, axis=0))
     result = fit(crowd, "1PL")
     with pytest.warns(UserWarning, match=r"Low power: (2\d|3\d) independent systems reveal"):
@@ -216,9 +197,7 @@ def test_near_copies_are_few_by_the_number_that_is_independent(planted: Planted)
 # Saved results, and what is refused
 
 
-def test_a_saved_result_without_responses_is_judged_as_before(
-    result: FitResult, tmp_path: Path
-) -> None:
+def test_a_saved_result_without_responses_is_judged_as_before(result, tmp_path):
     result.save(tmp_path / "fit", include_responses=False)
     back = load(tmp_path / "fit")
     there, here = flag_items(result), flag_items(back)
@@ -236,21 +215,21 @@ ITEMS = [f"item-{k}" for k in range(1, 31)]
 
 
 @pytest.fixture(scope="module")
-def keyed() -> FitResult:
+def keyed():
     """30 items of 200 respondents; the first has a wrong key."""
     items = ItemParameters(np.append(-1.5, np.full(29, 1.5)), np.zeros(30), np.zeros(30))
     return fit(simulate_responses(items, np.linspace(-2, 2, 200), seed=0), "2PL")
 
 
 @pytest.fixture(scope="module")
-def predictions(keyed: FitResult) -> pd.DataFrame:
+def predictions(keyed):
     """A is marked right, and right but for the first item; whoever is wrong says B there."""
     assert keyed.responses is not None
     letters = np.where(keyed.responses.values == 1, "A", "B")
     return pd.DataFrame(letters, list(keyed.respondent_labels), ITEMS).astype(object)
 
 
-def test_settings_out_of_range_are_refused(result: FitResult) -> None:
+def test_settings_out_of_range_are_refused(result):
     for name, value in (("fdr", 1), ("extreme_difficulty", 0), ("chance", np.nan)):
         with pytest.raises(ValueError, match=f"^{name} must .* got {value}"):
             flag_items(result, **{name: value})
@@ -260,9 +239,7 @@ def test_settings_out_of_range_are_refused(result: FitResult) -> None:
         flag_items(result, poor_fit=1)
 
 
-def test_the_answer_of_the_strong_is_named_beside_the_one_marked_right(
-    keyed: FitResult, predictions: pd.DataFrame
-) -> None:
+def test_the_answer_of_the_strong_is_named_beside_the_one_marked_right(keyed, predictions):
     flagged = flag_items(keyed, predictions=predictions)
     assert flagged.loc["item-1", ["strong_answer", "marked_right"]].tolist() == ["B", "A"]
     strong = keyed.ability >= np.quantile(keyed.ability, 0.75)
@@ -278,20 +255,15 @@ def test_the_answer_of_the_strong_is_named_beside_the_one_marked_right(
     assert table.loc["item-2", ["strong_answer", "strong_share"]].isna().all()
 
 
-@pytest.mark.parametrize(
-    ("kind", "change", "rule"),
-    [
-        ("column", lambda p: p.drop(columns="item-4"), "predictions has no item 'item-4'"),
-        (
-            "row twice",
-            lambda p: pd.concat([p, p.iloc[:1]]),
-            "every respondent once: 'respondent-1' occurs twice",
-        ),
-    ],
-)
-def test_a_missing_or_repeated_label_is_named(
-    keyed: FitResult, predictions: pd.DataFrame, kind: str, change: object, rule: str
-) -> None:
+@pytest.mark.parametrize(("kind", "change", "rule"), [
+    ("column", lambda p: p.drop(columns="item-4"), "predictions has no item 'item-4'"),
+    (
+        "row twice",
+        lambda p: pd.concat([p, p.iloc[:1]]),
+        "every respondent once: 'respondent-1' occurs twice",
+    ),
+])  # fmt: skip
+def test_a_missing_or_repeated_label_is_named(keyed, predictions, kind, change, rule):
     assert callable(change), kind
     with pytest.raises(ValueError, match=rule):
         flag_items(keyed, predictions=change(predictions))
@@ -302,7 +274,7 @@ def test_a_missing_or_repeated_label_is_named(
 N_ITEMS, INVERTED = 1000, 20
 
 
-def test_missing_or_repeated_labels_are_named(keyed: FitResult, predictions: pd.DataFrame) -> None:
+def test_missing_or_repeated_labels_are_named(keyed, predictions):
     with pytest.raises(ValueError, match="predictions has no item 'item-4'"):
         flag_items(keyed, predictions=predictions.drop(columns="item-4"))
     twice = pd.concat([predictions, predictions.iloc[:1]])
@@ -310,7 +282,7 @@ def test_missing_or_repeated_labels_are_named(keyed: FitResult, predictions: pd.
         flag_items(keyed, predictions=twice)
 
 
-def test_power_is_the_share_of_inverted_items_that_is_found(planted: Planted) -> None:
+def test_power_is_the_share_of_inverted_items_that_is_found(planted):
     told, found = [], []
     for seed in range(8):
         made, wrong = planted(40, 1000, seed)

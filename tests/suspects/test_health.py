@@ -1,7 +1,5 @@
 """Health of a benchmark. `benchmarks/false_findings.py` measures how often findings are true."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -12,17 +10,17 @@ import irtkit
 from tests.crowds import fitted, fitted_tasks, of_two_tasks, two_abilities
 
 
-def board(difficulties: list[float], n_systems: int = 200) -> np.ndarray:
+def board(difficulties, n_systems=200):
     items = irtkit.ItemParameters.from_difficulty(np.ones(len(difficulties)), difficulties)
     abilities = np.linspace(-2, 2, n_systems)
     return irtkit.simulate_responses(items, abilities, seed=1).values.copy()
 
 
-def codes(values: np.ndarray) -> list[str]:
+def codes(values):
     return [one.code for one in irtkit.fit(values).health().findings]
 
 
-def test_an_ordinary_board_has_no_finding() -> None:
+def test_an_ordinary_board_has_no_finding():
     found = fitted("ordinary").health()
     assert not found.findings
     assert not len(found.near_duplicates)
@@ -32,15 +30,15 @@ def test_an_ordinary_board_has_no_finding() -> None:
 @pytest.mark.parametrize(
     ("difficulty", "code"), [(-9.0, "items-at-ceiling"), (9.0, "items-at-floor")]
 )
-def test_items_that_all_or_none_solve_are_a_finding(difficulty: float, code: str) -> None:
+def test_items_that_all_or_none_solve_are_a_finding(difficulty, code):
     assert codes(board([difficulty] * 8 + [0.0] * 32)) == [code]
 
 
-def test_a_board_that_is_too_easy_for_the_best_is_saturated() -> None:
+def test_a_board_that_is_too_easy_for_the_best_is_saturated():
     assert "few-separating" in codes(board([-3.0] * 38 + [2.0] * 2))
 
 
-def test_copied_items_are_grouped_by_the_first_of_them() -> None:
+def test_copied_items_are_grouped_by_the_first_of_them():
     values = board([0.0] * 40)
     values[:, 7] = values[:, 30] = values[:, 2]
     with pytest.warns(irtkit.IRTWarning, match="Not unidimensional"):
@@ -57,9 +55,7 @@ def test_copied_items_are_grouped_by_the_first_of_them() -> None:
 
 
 @pytest.mark.parametrize("share_missing", [0.0, 0.1])
-def test_pairs_are_those_of_a_comparison_of_all_items(
-    share_missing: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pairs_are_those_of_a_comparison_of_all_items(share_missing, monkeypatch):
     generator = np.random.default_rng(0)
     values = board([*np.linspace(-2, 2, 300)]).astype(float)
     values[:, 20:300:20] = np.abs(values[:, 1:15] - (generator.random((200, 14)) < 0.03))
@@ -72,11 +68,11 @@ def test_pairs_are_those_of_a_comparison_of_all_items(
     pd.testing.assert_frame_equal(result.health().near_duplicates, found)
 
 
-def test_missing_responses_do_not_make_items_alike() -> None:
+def test_missing_responses_do_not_make_items_alike():
     assert not len(fitted("incomplete").health().near_duplicates)
 
 
-def test_tasks_have_rows_and_findings_name_them() -> None:
+def test_tasks_have_rows_and_findings_name_them():
     responses = irtkit.ResponseMatrix(board([-9.0] * 10 + [0.0] * 40))
     tasks = pd.DataFrame({"task": ["easy"] * 10 + ["hard"] * 40}, responses.items)
     found = irtkit.fit(responses.with_tables(tasks)).health()
@@ -85,7 +81,7 @@ def test_tasks_have_rows_and_findings_name_them() -> None:
     assert found.findings[0].values["tasks"] == ["easy"]
 
 
-def test_a_task_of_few_items_is_not_named_for_one_of_them() -> None:
+def test_a_task_of_few_items_is_not_named_for_one_of_them():
     responses = irtkit.ResponseMatrix(board([-9.0] + [0.0] * 49))
     tasks = pd.DataFrame({"task": np.repeat(["first", *"abcd"], 10)}, responses.items)
     found = irtkit.fit(responses.with_tables(tasks)).health()
@@ -93,7 +89,7 @@ def test_a_task_of_few_items_is_not_named_for_one_of_them() -> None:
     assert not found.findings
 
 
-def test_items_to_add_reach_what_they_promise() -> None:
+def test_items_to_add_reach_what_they_promise():
     """Of a saturated benchmark: reliability, and errors of the best systems."""
     generator, goals = np.random.default_rng(0), ("reach a reliability of 0.9", "halve the errors")
     ability = generator.normal(size=300)
@@ -115,21 +111,21 @@ def test_items_to_add_reach_what_they_promise() -> None:
     assert errors[1] / errors[0] == pytest.approx(0.5, rel=0.05)
 
 
-def test_more_items_than_there_are_are_not_printed() -> None:
+def test_more_items_than_there_are_are_not_printed():
     found = irtkit.fit(board([0.0] * 10)).health()
     assert found.table.loc["all", "reliability"] < 0.8
     assert (found.to_add["n_items"] > 10).all()
     assert not found.advice
 
 
-def test_health_fits_one_screen() -> None:
+def test_health_fits_one_screen():
     shown = str(fitted("few").health())
     assert len(shown.splitlines()) <= 24
     assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("abilities", ["task", 2])
-def test_each_of_several_abilities_has_its_items_and_its_reliability(abilities: object) -> None:
+def test_each_of_several_abilities_has_its_items_and_its_reliability(abilities):
     values = of_two_tasks(400, 60, seed=4)
     values[:, :40:2] = 1  # most items of "sums"
     result = fitted_tasks(values, abilities)
@@ -145,7 +141,7 @@ def test_each_of_several_abilities_has_its_items_and_its_reliability(abilities: 
     assert table.loc["words", "reliability"] == pytest.approx(alone.reliability, abs=0.02)
 
 
-def test_numbers_of_items_show_the_differences_that_they_are_said_to() -> None:
+def test_numbers_of_items_show_the_differences_that_they_are_said_to():
     generator = np.random.default_rng(3)
     values = (generator.random((40, 4000)) < np.linspace(0.3, 0.7, 40)[:, None]).astype(int)
     found = irtkit.fit(values, standard_errors=False).health(n_best=5)
@@ -158,7 +154,7 @@ def test_numbers_of_items_show_the_differences_that_they_are_said_to() -> None:
     assert "items-for-differences" in [finding.code for finding in found.answers]
 
 
-def test_what_can_be_dropped_is_named_with_the_reason() -> None:
+def test_what_can_be_dropped_is_named_with_the_reason():
     generator = np.random.default_rng(1)
     p = 1 / (1 + np.exp(-1.5 * (generator.normal(size=100)[:, None] - generator.normal(size=40))))
     values = (generator.random(p.shape) < p).astype(int)
@@ -171,7 +167,7 @@ def test_what_can_be_dropped_is_named_with_the_reason() -> None:
     assert (finding.values["n"], finding.values["flat"]) == (3, 1)
 
 
-def test_prompts_of_a_rubric_that_do_not_separate_are_named_by_audit_and_health() -> None:
+def test_prompts_of_a_rubric_that_do_not_separate_are_named_by_audit_and_health():
     n_systems, n_prompts, n_noise = 40, 30, 4
     generator = np.random.default_rng(8)
     slope, ability = (
@@ -198,9 +194,7 @@ def test_prompts_of_a_rubric_that_do_not_separate_are_named_by_audit_and_health(
 
 @pytest.mark.filterwarnings("ignore:Not unidimensional")
 @pytest.mark.parametrize(("correlation", "n_different"), [(1.0, 0), (0.3, 2)])
-def test_tasks_that_measure_different_abilities_are_named(
-    correlation: float, n_different: int
-) -> None:
+def test_tasks_that_measure_different_abilities_are_named(correlation, n_different):
     generator = np.random.default_rng(5)
     first, other = generator.normal(size=(2, 100))
     second = correlation * first + np.sqrt(1 - correlation**2) * other

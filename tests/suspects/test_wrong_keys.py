@@ -1,9 +1,5 @@
 """Claims about wrong keys: how planted ones are ranked, and what is called."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,14 +9,11 @@ import irtkit
 from irtkit import ItemParameters, ResponseMatrix
 from tests.crowds import fitted_tasks, of_two_tasks
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 N_PLANTED = 8
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidim|Item groups|Many wrong)")
 
 
-def crowd(n: int, n_items: int, seed: int) -> tuple[NDArray[np.int8], np.random.Generator]:
+def crowd(n, n_items, seed):
     """Responses to items of ordinary slopes."""
     generator = np.random.default_rng(seed)
     slopes, difficulties = generator.lognormal(0, 0.4, n_items), generator.normal(0, 1.5, n_items)
@@ -29,7 +22,7 @@ def crowd(n: int, n_items: int, seed: int) -> tuple[NDArray[np.int8], np.random.
     return values, generator
 
 
-def ranked(values: NDArray[np.int8], planted: int = N_PLANTED) -> float:
+def ranked(values, planted=N_PLANTED):
     """Average precision of the first items of a matrix."""
     result = irtkit.fit(values, standard_errors=False)
     found = irtkit.wrong_keys(result).loc[list(result.item_labels), "log_bayes_factor"]
@@ -37,7 +30,7 @@ def ranked(values: NDArray[np.int8], planted: int = N_PLANTED) -> float:
 
 
 @pytest.mark.parametrize(("n", "share", "least"), [(100, 1.0, 0.95), (100, 0.4, 0.8), (30, 1, 0.8)])
-def test_planted_wrong_keys_come_first(n: int, share: float, least: float) -> None:
+def test_planted_wrong_keys_come_first(n, share, least):
     found = []
     for seed in range(3):
         values, generator = crowd(n, 300, seed)
@@ -48,7 +41,7 @@ def test_planted_wrong_keys_come_first(n: int, share: float, least: float) -> No
 
 
 @pytest.mark.parametrize("abilities", ["task", 2])
-def test_wrong_keys_are_found_by_the_ability_that_each_item_measures(abilities: object) -> None:
+def test_wrong_keys_are_found_by_the_ability_that_each_item_measures(abilities):
     values = of_two_tasks(150, 60, seed=3)
     chosen = np.random.default_rng(1).random((150, 4)) < 0.4
     values[:, :4] = (1 - values[:, :4]) * chosen
@@ -58,13 +51,13 @@ def test_wrong_keys_are_found_by_the_ability_that_each_item_measures(abilities: 
     assert len(false) <= 1
 
 
-def test_nothing_is_called_where_nothing_is_wrong() -> None:
+def test_nothing_is_called_where_nothing_is_wrong():
     for n in (12, 60, 200):
         found = irtkit.wrong_keys(irtkit.fit(crowd(n, 400, n)[0], standard_errors=False))
         assert (found["p_wrong_key"] > 0.9).sum() <= 1
 
 
-def test_probabilities_are_shares_of_wrong_keys() -> None:
+def test_probabilities_are_shares_of_wrong_keys():
     p_wrong, is_wrong = [], []
     for seed in range(30):  # benchmarks/keys.py has the rates
         generator = np.random.default_rng([2, seed])
@@ -83,7 +76,7 @@ def test_probabilities_are_shares_of_wrong_keys() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_families_of_systems_are_no_evidence_of_wrong_keys() -> None:
+def test_families_of_systems_are_no_evidence_of_wrong_keys():
     called = 0
     for seed in range(5):
         parents, generator = crowd(10, 200, seed)
@@ -94,14 +87,14 @@ def test_families_of_systems_are_no_evidence_of_wrong_keys() -> None:
     assert called <= 1
 
 
-def test_missing_cells_are_left_out() -> None:
+def test_missing_cells_are_left_out():
     values, generator = crowd(100, 300, 5)
     values[:, :N_PLANTED] = 1 - values[:, :N_PLANTED]
     values[generator.random(values.shape) < 0.3] = -1
     assert ranked(values) > 0.9
 
 
-def test_of_few_systems_the_items_to_read_first_hold_half_of_the_wrong_keys() -> None:
+def test_of_few_systems_the_items_to_read_first_hold_half_of_the_wrong_keys():
     digits = irtkit.load_digits_crowd()
     some = digits.predictions.iloc[5::11]
     labels = digits.labels[some.columns].astype(int).to_numpy().copy()
@@ -114,7 +107,7 @@ def test_of_few_systems_the_items_to_read_first_hold_half_of_the_wrong_keys() ->
     assert first.index.isin(some.columns[planted]).sum() >= 10
 
 
-def test_answers_tell_wrong_keys_and_the_right_answer() -> None:
+def test_answers_tell_wrong_keys_and_the_right_answer():
     digits = irtkit.load_digits_crowd()
     some = digits.predictions.iloc[:, ::4]
     labels = digits.labels[some.columns].astype(int).to_numpy().copy()
@@ -135,7 +128,7 @@ def test_answers_tell_wrong_keys_and_the_right_answer() -> None:
     )
 
 
-def test_missing_answers_are_none_where_nobody_has_the_key() -> None:
+def test_missing_answers_are_none_where_nobody_has_the_key():
     values, generator = crowd(60, 40, 0)
     values[:, 0] = 0
     able = values.mean(axis=1) > np.median(values.mean(axis=1))
@@ -150,7 +143,7 @@ def test_missing_answers_are_none_where_nobody_has_the_key() -> None:
     assert found["p_wrong_key"].iloc[0] > 0.5
 
 
-def test_more_suspects_than_keys_can_be_wrong_have_no_probability() -> None:
+def test_more_suspects_than_keys_can_be_wrong_have_no_probability():
     values, _ = crowd(200, 100, 2)
     values[:, :20] = 1 - values[:, :20]
     result = irtkit.fit(values, standard_errors=False)

@@ -1,9 +1,5 @@
 """Claims about systems compared."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,18 +8,15 @@ from scipy.stats import ttest_rel
 import irtkit
 from tests.crowds import crowd
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def matrix(*, missing: float = 0.0) -> irtkit.ResponseMatrix:
+def matrix(*, missing=0.0):
     """Twelve systems, from the weakest to the best."""
     items = crowd("few").items.chosen(slice(150))
     return irtkit.simulate_responses(items, np.linspace(-1, 1, 12), missing=missing, seed=0)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_published_comparison_comes_out_to_the_digit(shared_data: Path) -> None:
+def test_a_published_comparison_comes_out_to_the_digit(shared_data):
     responses = irtkit.read_responses(shared_data / "gpqa_pair.csv.gz", repeats="count")
     nano, mini = sorted(responses.respondents)
     found = irtkit.compare_systems(irtkit.fit(responses), nano, mini)
@@ -34,7 +27,7 @@ def test_a_published_comparison_comes_out_to_the_digit(shared_data: Path) -> Non
     assert "5.86 percentage points" in " ".join(str(found).split())
 
 
-def test_a_pair_is_the_paired_t_test() -> None:
+def test_a_pair_is_the_paired_t_test():
     responses = matrix()
     found = irtkit.compare_systems(irtkit.fit(responses), "respondent-9", "respondent-5")
     test = ttest_rel(responses.values[8], responses.values[4])
@@ -49,7 +42,7 @@ def test_a_pair_is_the_paired_t_test() -> None:
 
 
 @pytest.mark.parametrize(("missing", "clustered"), [(0.0, True), (0.5, False), (0.5, True)])
-def test_all_pairs_are_each_pair_by_itself(missing: float, clustered: bool) -> None:
+def test_all_pairs_are_each_pair_by_itself(missing, clustered):
     responses = matrix(missing=missing)
     result = irtkit.fit(responses)
     names = [f"c{k % 40}" for k in range(150)] if clustered else None
@@ -58,7 +51,7 @@ def test_all_pairs_are_each_pair_by_itself(missing: float, clustered: bool) -> N
     assert len(table) == 66
     assert (table["score_difference"] >= 0).all()
     for row in table.iloc[::7].itertuples():
-        one: Any = irtkit.compare_systems(result, row.system, row.other, clusters=clusters)
+        one = irtkit.compare_systems(result, row.system, row.other, clusters=clusters)
         for name in (
             *("n_items", "difference", "se", "low", "high", "p_value", "p_better"),
             *("score_difference", "score_low", "score_high", "items_needed"),
@@ -67,7 +60,7 @@ def test_all_pairs_are_each_pair_by_itself(missing: float, clustered: bool) -> N
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # that trials repeat each other
-def test_pairs_of_repeated_trials_are_as_unsure_as_one_answer_of_theirs() -> None:
+def test_pairs_of_repeated_trials_are_as_unsure_as_one_answer_of_theirs():
     values = matrix().values[:6, :50].astype(int)
     values[1], values[3] = values[0], values[2]
     trials = np.repeat([4, 4, 1, 1, 4, 1], 50).reshape(6, 50)
@@ -81,7 +74,7 @@ def test_pairs_of_repeated_trials_are_as_unsure_as_one_answer_of_theirs() -> Non
         assert row["se"] == pytest.approx(pair.se)
 
 
-def test_systems_without_an_item_in_common_are_compared_by_the_model() -> None:
+def test_systems_without_an_item_in_common_are_compared_by_the_model():
     values = matrix().values.astype(float)
     values[11, :75] = np.nan
     values[0, 75:] = np.nan
@@ -99,7 +92,7 @@ def test_systems_without_an_item_in_common_are_compared_by_the_model() -> None:
     assert row["different"].all()
 
 
-def test_one_cluster_or_item_gives_neither_an_error_nor_impossible_bounds() -> None:
+def test_one_cluster_or_item_gives_neither_an_error_nor_impossible_bounds():
     values = matrix().values.astype(float)
     result = irtkit.fit(irtkit.ResponseMatrix(values))
     one = dict.fromkeys(result.item_labels, "all")
@@ -115,7 +108,7 @@ def test_one_cluster_or_item_gives_neither_an_error_nor_impossible_bounds() -> N
     assert "have 1 item in common" in str(pair)
 
 
-def test_items_where_they_differ_most_come_first() -> None:
+def test_items_where_they_differ_most_come_first():
     values = matrix().values.copy()
     values[11] = values[0]
     values[0, 7], values[11, 7] = 1, 0  # the weakest alone gets what a copy gets wrong
@@ -126,7 +119,7 @@ def test_items_where_they_differ_most_come_first() -> None:
     assert found.items["difference"].abs().sum() == 1
 
 
-def test_copies_are_tied_whatever_they_answered() -> None:
+def test_copies_are_tied_whatever_they_answered():
     values = matrix().values.copy()
     values[1] = values[0]
     table = irtkit.compare_systems(irtkit.fit(irtkit.ResponseMatrix(values)))
@@ -137,7 +130,7 @@ def test_copies_are_tied_whatever_they_answered() -> None:
     assert not row["different"]
 
 
-def test_what_cannot_be_compared_is_refused() -> None:
+def test_what_cannot_be_compared_is_refused():
     result = irtkit.fit(irtkit.add_synthetic(matrix(), ("always-right",)))
     for other, said in (
         (None, "both be given"),
@@ -149,7 +142,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
             irtkit.compare_systems(result, "respondent-1", other)
 
 
-def test_a_table_of_some_systems_is_part_of_the_table_of_all() -> None:
+def test_a_table_of_some_systems_is_part_of_the_table_of_all():
     result = irtkit.fit(matrix(missing=0.3))
     names = ["respondent-3", "respondent-11", "respondent-7"]
     some, pairs = irtkit.compare_systems(result, systems=names), irtkit.compare_systems(result)

@@ -1,7 +1,5 @@
 """Claims about gates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import beta, ttest_rel
@@ -9,7 +7,7 @@ from scipy.stats import beta, ttest_rel
 import irtkit
 
 
-def run(right: int, n: int = 1000, name: str = "v", *, shift: int = 0) -> irtkit.ResponseMatrix:
+def run(right, n=1000, name="v", *, shift=0):
     """The first answers right, as many as said, after some that are wrong."""
     place = np.arange(n)
     return irtkit.ResponseMatrix(
@@ -17,20 +15,15 @@ def run(right: int, n: int = 1000, name: str = "v", *, shift: int = 0) -> irtkit
     )
 
 
-@pytest.mark.parametrize(
-    ("new", "max_drop", "verdict"),
-    [
-        (run(700), 0.01, "failed"),
-        (run(800), 0.01, "passed"),
-        (run(790), 0.01, "inconclusive"),
-        (run(790), 0.05, "passed"),
-        (run(800, shift=100), 0.01, "inconclusive"),  # other answers, as many right
-        (run(900), 0.0, "passed"),
-    ],
-)
-def test_a_verdict_is_by_what_is_shown(
-    new: irtkit.ResponseMatrix, max_drop: float, verdict: str
-) -> None:
+@pytest.mark.parametrize(("new", "max_drop", "verdict"), [
+    (run(700), 0.01, "failed"),
+    (run(800), 0.01, "passed"),
+    (run(790), 0.01, "inconclusive"),
+    (run(790), 0.05, "passed"),
+    (run(800, shift=100), 0.01, "inconclusive"),  # other answers, as many right
+    (run(900), 0.0, "passed"),
+])  # fmt: skip
+def test_a_verdict_is_by_what_is_shown(new, max_drop, verdict):
     found = irtkit.gate(run(800), new, max_drop=max_drop)
     assert found.verdict == verdict
     (system,) = found.systems
@@ -40,7 +33,7 @@ def test_a_verdict_is_by_what_is_shown(
     assert f"Gate {verdict}" in found.markdown
 
 
-def test_systems_are_found_by_label_and_share_the_rate_of_alarms() -> None:
+def test_systems_are_found_by_label_and_share_the_rate_of_alarms():
     generator = np.random.default_rng(0)
     old = irtkit.ResponseMatrix(generator.integers(0, 2, (3, 400)), ["a", "b", "c"])
     values = old.values.copy()
@@ -53,7 +46,7 @@ def test_systems_are_found_by_label_and_share_the_rate_of_alarms() -> None:
     assert "98.33% certainty" in " ".join(str(found).split())
 
 
-def test_items_that_lost_their_responses_are_counted_as_those_that_are_gone() -> None:
+def test_items_that_lost_their_responses_are_counted_as_those_that_are_gone():
     old = irtkit.ResponseMatrix([[1, 1, 0, 1], [1, 0, 0, -1]], ["a", "b"])
     new = irtkit.ResponseMatrix([[1, 1, 0, -1], [1, 0, -1, 1]], ["a", "b"])
     found = irtkit.gate(old, new, max_drop=0.5)
@@ -65,7 +58,7 @@ def test_items_that_lost_their_responses_are_counted_as_those_that_are_gone() ->
     assert "Old items: 2 items of a compared system have a response" in " ".join(str(found).split())
 
 
-def test_a_gate_does_not_pass_without_a_system_that_is_gone() -> None:
+def test_a_gate_does_not_pass_without_a_system_that_is_gone():
     answers = np.random.default_rng(0).integers(0, 2, (3, 400))
     old = irtkit.ResponseMatrix(answers, ["a", "b", "c"])
     assert irtkit.gate(old, old, max_drop=0.02).verdict == "passed"
@@ -83,7 +76,7 @@ def test_a_gate_does_not_pass_without_a_system_that_is_gone() -> None:
     assert "only the new run has new" in str(added)
 
 
-def test_clusters_widen_the_bounds_of_a_gate_as_copies_do() -> None:
+def test_clusters_widen_the_bounds_of_a_gate_as_copies_do():
     generator = np.random.default_rng(1)
     old, new = generator.integers(0, 2, (2, 1, 60))
     whole = irtkit.gate(irtkit.ResponseMatrix(old), irtkit.ResponseMatrix(new))
@@ -99,7 +92,7 @@ def test_clusters_widen_the_bounds_of_a_gate_as_copies_do() -> None:
         irtkit.gate(*three, clusters=dict(list(clusters.items())[:-1]))
 
 
-def test_a_gate_of_repeated_trials_is_the_paired_t_test_of_their_shares() -> None:
+def test_a_gate_of_repeated_trials_is_the_paired_t_test_of_their_shares():
     generator = np.random.default_rng(2)
     right = generator.integers(0, 6, (2, 80))
     runs = [irtkit.ResponseMatrix.from_counts(row[None], np.full((1, 80), 5)) for row in right]
@@ -110,13 +103,13 @@ def test_a_gate_of_repeated_trials_is_the_paired_t_test_of_their_shares() -> Non
     assert found.low == pytest.approx(test.confidence_interval(0.95).low)
 
 
-def test_scores_of_the_new_run_alone_are_no_right_and_wrong_answers() -> None:
+def test_scores_of_the_new_run_alone_are_no_right_and_wrong_answers():
     right = np.random.default_rng(0).random((1, 60)) < 0.8
     whole, less = irtkit.ResponseMatrix(right.astype(np.int8)), irtkit.ResponseMatrix(right * 0.99)
     assert irtkit.gate(whole, less, max_drop=0.005).verdict == "failed"
 
 
-def test_where_nothing_changed_the_bound_is_the_exact_one() -> None:
+def test_where_nothing_changed_the_bound_is_the_exact_one():
     for n in (50, 200, 1000):
         (found,) = irtkit.gate(run(n, n), run(n, n), max_drop=0.01).systems
         assert found.high == pytest.approx(1 - 0.05 ** (1 / n), rel=0.03)
@@ -129,7 +122,7 @@ def test_where_nothing_changed_the_bound_is_the_exact_one() -> None:
     assert clustered.high > 1 - 0.05 ** (1 / 10)  # ten passages that may each fall as one
 
 
-def test_without_a_change_the_gate_says_how_many_items_would_pass() -> None:
+def test_without_a_change_the_gate_says_how_many_items_would_pass():
     few = irtkit.gate(run(100, 100), run(100, 100), max_drop=0.01)
     assert few.verdict == "inconclusive"
     needed = int(few.systems[0].items_needed)
@@ -142,7 +135,7 @@ def test_without_a_change_the_gate_says_how_many_items_would_pass() -> None:
     assert (few.verdict, many.verdict) == ("inconclusive", "passed")
 
 
-def test_runs_that_do_not_meet_are_refused() -> None:
+def test_runs_that_do_not_meet_are_refused():
     with pytest.raises(ValueError, match="0 items in common"):
         irtkit.gate(run(3, 2), irtkit.ResponseMatrix([[1, 0]], items=["x", "y"]))
     old, new = (

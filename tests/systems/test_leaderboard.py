@@ -1,10 +1,7 @@
 """Claims about leaderboards."""
 
-from __future__ import annotations
-
 import sys
 import warnings
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,22 +13,17 @@ from irtkit.systems import leaderboard
 from irtkit.systems.printed import board_shown
 from tests.crowds import crowd
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
 CONTRACT = (
     *("rank", "rank_low", "rank_high", "accuracy", "ability", "ability_low", "ability_high"),
     *("expected_score", "expected_score_low", "expected_score_high", "n_responses"),
 )
 
 
-def matrix(n: int = 30, n_items: int = 100, seed: int = 0) -> irtkit.ResponseMatrix:
+def matrix(n=30, n_items=100, seed=0):
     return irtkit.ResponseMatrix(crowd("long", seed).responses.values[:n, :n_items])
 
 
-def leaked(seed: int, *, wrong_keys: int) -> NDArray[np.int64]:
+def leaked(seed, *, wrong_keys):
     """Answers of 100 systems to 200 items, some with wrong keys. The first follows every key."""
     generator = np.random.default_rng(seed)
     slope, theta = generator.lognormal(0, 0.4, 200), generator.normal(size=(100, 1))
@@ -42,7 +34,7 @@ def leaked(seed: int, *, wrong_keys: int) -> NDArray[np.int64]:
     return values
 
 
-def test_a_system_that_follows_wrong_keys_is_marked() -> None:
+def test_a_system_that_follows_wrong_keys_is_marked():
     result = irtkit.fit(irtkit.ResponseMatrix(leaked(0, wrong_keys=10)), standard_errors=False)
     board = leaderboard(result)
     assert list(board.index[board["status"] == "misfit"]) == ["respondent-1"]
@@ -55,7 +47,7 @@ def test_a_system_that_follows_wrong_keys_is_marked() -> None:
     assert "*" not in board_shown(board, 0.95).text()
 
 
-def test_the_best_comes_first_with_the_columns_of_the_contract() -> None:
+def test_the_best_comes_first_with_the_columns_of_the_contract():
     result = irtkit.fit(matrix())
     board = result.leaderboard()
     assert tuple(board.columns[: len(CONTRACT)]) == CONTRACT
@@ -71,7 +63,7 @@ def test_the_best_comes_first_with_the_columns_of_the_contract() -> None:
     assert board[bounds].to_numpy() == pytest.approx(expected)
 
 
-def test_ranks_follow_accuracy_with_a_warning_if_ability_disagrees() -> None:
+def test_ranks_follow_accuracy_with_a_warning_if_ability_disagrees():
     generator = np.random.default_rng(1)
     theta = generator.normal(size=(60, 2))
     # a hundred items of one ability, and thirty of another whose slopes are steep
@@ -85,7 +77,7 @@ def test_ranks_follow_accuracy_with_a_warning_if_ability_disagrees() -> None:
     assert not board["ability"].is_monotonic_decreasing
 
 
-def test_systems_that_met_easier_items_gain_nothing() -> None:
+def test_systems_that_met_easier_items_gain_nothing():
     generator = np.random.default_rng(0)
     difficulty = np.sort(generator.normal(size=200))
     items = irtkit.ItemParameters.from_difficulty(np.ones(200), difficulty)
@@ -99,7 +91,7 @@ def test_systems_that_met_easier_items_gain_nothing() -> None:
     assert abs(np.mean([k % 2 for k in order[:20]]) - 0.5) < 0.2
 
 
-def test_parts_without_a_common_response_are_ranked_apart() -> None:
+def test_parts_without_a_common_response_are_ranked_apart():
     values = np.full((24, 60), np.nan)
     values[:14, :30] = matrix(14, 30).values
     values[14:, 30:] = matrix(10, 30, seed=1).values
@@ -118,7 +110,7 @@ def test_parts_without_a_common_response_are_ranked_apart() -> None:
         irtkit.compare_systems(result, "respondent-1", "respondent-20")
 
 
-def test_families_are_a_column_and_widen_intervals_of_ability() -> None:
+def test_families_are_a_column_and_widen_intervals_of_ability():
     responses = matrix(10)
     families = {name: "odd" if k % 2 else "even" for k, name in enumerate(responses.respondents)}
     table = pd.DataFrame({"family": families})
@@ -136,7 +128,7 @@ def test_families_are_a_column_and_widen_intervals_of_ability() -> None:
     assert "best of each family: " in words
 
 
-def test_a_board_fits_a_terminal_and_steers_none() -> None:
+def test_a_board_fits_a_terminal_and_steers_none():
     responses = matrix(25)
     names = [f"\x1b[31morganisation/model-with-a-name-of-length-{k}" for k in range(25)]
     values = responses.values.astype(float)
@@ -149,7 +141,7 @@ def test_a_board_fits_a_terminal_and_steers_none() -> None:
     assert "… and 5 more" in words
 
 
-def test_too_many_respondents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_respondents_are_refused(monkeypatch):
     result = irtkit.fit(matrix(12))
     monkeypatch.setattr(sys.modules["irtkit.systems.scores"], "MOST_SYSTEMS", 11)
     with pytest.raises(ValueError, match="at most 11 systems"):
@@ -161,7 +153,7 @@ def test_too_many_respondents_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
     "name", ["gpqa_pair", "nlu_rte", "aid_tptp", "aid_liver-disorders", "sat12_missing"]
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_board_pairs_and_scores_of_real_matrices_agree(shared_data: Path, name: str) -> None:
+def test_board_pairs_and_scores_of_real_matrices_agree(shared_data, name):
     repeats = "count" if name == "gpqa_pair" else "error"
     responses = irtkit.read_responses(shared_data / f"{name}.csv.gz", repeats=repeats)
     result = irtkit.fit(responses, standard_errors=True)
@@ -185,7 +177,7 @@ def test_board_pairs_and_scores_of_real_matrices_agree(shared_data: Path, name: 
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_ranks_given_these_items_are_by_ability_and_hold_the_true_ones() -> None:
+def test_ranks_given_these_items_are_by_ability_and_hold_the_true_ones():
     generator, held = np.random.default_rng(0), []
     for _ in range(4):
         ability, difficulty = generator.normal(size=60), generator.normal(size=30)

@@ -1,20 +1,14 @@
 """Claims about pass^k and pass@k."""
 
-from __future__ import annotations
-
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import irtkit
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def test_published_rates_come_out_of_a_table_and_of_counts(shared_data: Path) -> None:
+def test_published_rates_come_out_of_a_table_and_of_counts(shared_data):
     responses = irtkit.read_responses(
         shared_data / "taubench_gpt4o_airline.csv.gz", repeats="count"
     )
@@ -25,7 +19,7 @@ def test_published_rates_come_out_of_a_table_and_of_counts(shared_data: Path) ->
         assert found == [0.420, 0.273, 0.220, 0.200]
 
 
-def test_the_estimates_agree_with_all_choices_of_k_trials() -> None:
+def test_the_estimates_agree_with_all_choices_of_k_trials():
     trials = np.array([[1, 0, 1, 1, 0], [0, 0, 0, 1, 0], [1, 1, 1, 1, 1]])
     responses = irtkit.ResponseMatrix.from_counts(trials.sum(axis=1)[None], np.full((1, 3), 5))
     for k in range(1, 6):
@@ -39,7 +33,7 @@ def test_the_estimates_agree_with_all_choices_of_k_trials() -> None:
             assert row[f"{name}_se"] == pytest.approx((squares * 3 / 2) ** 0.5 / 3)
 
 
-def test_the_error_of_all_right_answers_assumes_one_other_answer() -> None:
+def test_the_error_of_all_right_answers_assumes_one_other_answer():
     responses = irtkit.ResponseMatrix.from_counts([[8] * 20, [1] * 20], [[8] * 20, [1] * 20])
     table = irtkit.pass_k(responses)
     floor = (20 / 19) ** 0.5 / 20
@@ -48,7 +42,7 @@ def test_the_error_of_all_right_answers_assumes_one_other_answer() -> None:
     assert three["pass^3_se"].iloc[0] == pytest.approx(floor * 3 / 8)
 
 
-def test_items_without_an_answer_do_not_count_and_too_many_trials_are_refused() -> None:
+def test_items_without_an_answer_do_not_count_and_too_many_trials_are_refused():
     responses = irtkit.ResponseMatrix.from_counts([[2, 0, 1], [0, 0, 0]], [[2, 0, 3], [3, 3, 3]])
     table = irtkit.pass_k(responses)
     assert table["pass^1_items"].tolist() == [2, 3]
@@ -57,7 +51,7 @@ def test_items_without_an_answer_do_not_count_and_too_many_trials_are_refused() 
         irtkit.pass_k(responses, 4)
 
 
-def test_a_cell_with_fewer_trials_is_left_out_of_larger_k_alone() -> None:
+def test_a_cell_with_fewer_trials_is_left_out_of_larger_k_alone():
     right, trials = np.tile([4, 2, 0, 3], (2, 5)), np.full((2, 20), 4)
     whole = irtkit.pass_k(irtkit.ResponseMatrix.from_counts(right, trials))
     trials[0, 0] = right[0, 0] = 1

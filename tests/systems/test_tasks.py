@@ -1,9 +1,5 @@
 """Claims about scores by task and the macro average."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,18 +9,11 @@ from irtkit.systems.printed import board_shown
 from irtkit.systems.tasks import share_interval
 from tests.commands import printed, refused
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
 SIZES = (20, 60, 120)
 PLACES = ["rank", "rank_low", "rank_high", "group"]
 
 
-def drawn(
-    n: int = 20, sizes: tuple[int, ...] = SIZES, *, missing: float = 0.0, seed: int = 0
-) -> tuple[irtkit.ResponseMatrix, NDArray[np.float64]]:
+def drawn(n=20, sizes=SIZES, *, missing=0.0, seed=0):
     """Responses to tasks whose abilities correlate by 0.6, and the true scores on items like these.
 
     Difficulties are normal with an SD of 1.
@@ -43,11 +32,11 @@ def drawn(
     return responses.with_tables(about), true
 
 
-def logistic(z: Any) -> Any:
+def logistic(z):
     return 1 / (1 + np.exp(-z))
 
 
-def test_every_task_has_the_same_weight() -> None:
+def test_every_task_has_the_same_weight():
     responses, _ = drawn()
     board = irtkit.fit(responses, standard_errors=False).leaderboard(by="task")
     by_task = responses.to_frame().T.groupby(responses.item_table["task"]).mean().T
@@ -59,7 +48,7 @@ def test_every_task_has_the_same_weight() -> None:
     assert (board["rank"] == board["average"].round(9).rank(ascending=False, method="min")).all()
 
 
-def test_the_variance_of_the_average_is_the_mean_of_those_of_tasks_by_their_number() -> None:
+def test_the_variance_of_the_average_is_the_mean_of_those_of_tasks_by_their_number():
     responses, _ = drawn(sizes=(200, 200, 400))
     board = irtkit.fit(responses, standard_errors=False).leaderboard(by="task")
     widths = [
@@ -71,7 +60,7 @@ def test_the_variance_of_the_average_is_the_mean_of_those_of_tasks_by_their_numb
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_one_task_gives_the_leaderboard_of_all_items(missing: float) -> None:
+def test_one_task_gives_the_leaderboard_of_all_items(missing):
     result = irtkit.fit(drawn(missing=missing)[0])
     whole = result.leaderboard()
     board = result.leaderboard(by=dict.fromkeys(result.item_labels, "all")).loc[whole.index]
@@ -83,8 +72,8 @@ def test_one_task_gives_the_leaderboard_of_all_items(missing: float) -> None:
     assert (board["rank_low"] - whole["rank_low"]).abs().max() <= 1
 
 
-def test_intervals_hold_true_scores_of_tasks_and_their_average() -> None:
-    held: list[Any] = []
+def test_intervals_hold_true_scores_of_tasks_and_their_average():
+    held = []
     for seed in range(15):
         responses, true = drawn(seed=seed)
         board = irtkit.fit(responses, standard_errors=False).leaderboard(by="task")
@@ -99,7 +88,7 @@ def test_intervals_hold_true_scores_of_tasks_and_their_average() -> None:
     assert share.max() < 0.995
 
 
-def test_clusters_widen_intervals_also_if_they_span_tasks() -> None:
+def test_clusters_widen_intervals_also_if_they_span_tasks():
     responses, _ = drawn(sizes=(60, 60))
     values = responses.values.copy()
     values[:, 1::2] = values[:, ::2]  # pairs of the same item
@@ -117,7 +106,7 @@ def test_clusters_widen_intervals_also_if_they_span_tasks() -> None:
     assert not across["average_high"].equals(plain["average_high"])
 
 
-def test_intervals_have_wilsons_form() -> None:
+def test_intervals_have_wilsons_form():
     infinite = np.full(2, np.inf)
     low, high = share_interval(np.array([1.0, 0.5]), np.array([0.0, 0.0025]), infinite, 0.95)
     assert (low[0], high[0]) == (1, 1)
@@ -128,7 +117,7 @@ def test_intervals_have_wilsons_form() -> None:
     assert unknown == pytest.approx([0, 1], abs=1e-6)
 
 
-def test_a_task_of_one_item_leaves_ranks_open() -> None:
+def test_a_task_of_one_item_leaves_ranks_open():
     responses, _ = drawn(sizes=(1, 60))
     board = irtkit.fit(responses, standard_errors=False).leaderboard(by="task")
     assert (board["score_t0_low"] == 0).all()
@@ -136,7 +125,7 @@ def test_a_task_of_one_item_leaves_ranks_open() -> None:
     assert (board["rank_high"] == 20).all()
 
 
-def test_a_system_without_a_task_is_left_out_and_named() -> None:
+def test_a_system_without_a_task_is_left_out_and_named():
     responses, _ = drawn()
     values = responses.values.astype(float)
     values[3, :20] = np.nan
@@ -150,7 +139,7 @@ def test_a_system_without_a_task_is_left_out_and_named() -> None:
     assert list(paired.index) == ["average", "t1", "t2"]
 
 
-def test_tasks_that_no_system_takes_all_of_rank_nobody_and_have_no_view(tmp_path: Path) -> None:
+def test_tasks_that_no_system_takes_all_of_rank_nobody_and_have_no_view(tmp_path):
     responses, _ = drawn(sizes=(40, 40, 40))
     values = responses.values.astype(float)
     values[:10, :40] = values[10:, 80:] = np.nan
@@ -161,22 +150,22 @@ def test_tasks_that_no_system_takes_all_of_rank_nobody_and_have_no_view(tmp_path
     assert 'id="tasks"' not in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_items_without_a_task_have_no_view(tmp_path: Path) -> None:
+def test_items_without_a_task_have_no_view(tmp_path):
     responses, _ = drawn(sizes=(40, 40))
-    about: Any = responses.item_table
+    about = responses.item_table
     for missing in ("", None):
         named = responses.with_tables(about.replace({"task": {"t1": missing}}))
         irtkit.report(irtkit.fit(named), tmp_path / "page.html")
         assert 'id="tasks"' not in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_two_systems_are_compared_by_task_and_on_average() -> None:
+def test_two_systems_are_compared_by_task_and_on_average():
     result = irtkit.fit(drawn()[0], standard_errors=False)
     found = irtkit.compare_systems(result, "respondent-1", "respondent-2", by="task")
     tasks = found.drop(index="average")
     assert found.loc["average", "difference"] == pytest.approx(tasks["difference"].mean())
     assert found.loc["average", "se"] == pytest.approx(np.sqrt((tasks["se"] ** 2).sum()) / 3)
-    responses: Any = result.responses
+    responses = result.responses
     alone = irtkit.fit(responses.part(np.arange(20), np.arange(20, 80)), standard_errors=False)
     pair = irtkit.compare_systems(alone, "respondent-1", "respondent-2")
     expected = (60, pair.difference, pair.se, pair.low, pair.high, pair.p_value)
@@ -184,7 +173,7 @@ def test_two_systems_are_compared_by_task_and_on_average() -> None:
     assert list(found["n_items"]) == [200, *SIZES]
 
 
-def test_what_has_no_task_is_refused() -> None:
+def test_what_has_no_task_is_refused():
     result = irtkit.fit(drawn()[0], standard_errors=False)
     with pytest.raises(ValueError, match="by lacks a task for item 'item-2'"):
         result.leaderboard(by={"item-1": "a"})
@@ -198,16 +187,16 @@ def test_what_has_no_task_is_refused() -> None:
         result.leaderboard(by=dict.fromkeys(result.item_labels, "average"))
 
 
-def long_table(folder: Path, sizes: tuple[int, ...] = SIZES) -> None:
+def long_table(folder, sizes=SIZES):
     """Write a long table with a column of tasks."""
     responses, _ = drawn(sizes=sizes)
     long = responses.to_frame().stack().rename("correct")  # noqa: PD013
     long = long.rename_axis(["model", "item"]).reset_index()
-    about: Any = responses.item_table
+    about = responses.item_table
     long.assign(task=long["item"].map(about["task"])).to_csv(folder / "suite.csv", index=False)
 
 
-def test_the_command_prints_tasks_and_says_how_to_ask_for_them(tmp_path: Path) -> None:
+def test_the_command_prints_tasks_and_says_how_to_ask_for_them(tmp_path):
     long_table(tmp_path, (20, 30, 30, 30, 30))
     pooled = printed("leaderboard suite.csv", tmp_path)
     assert (
@@ -225,7 +214,7 @@ def test_the_command_prints_tasks_and_says_how_to_ask_for_them(tmp_path: Path) -
     assert "weights" not in printed("leaderboard suite.csv", tmp_path)
 
 
-def test_two_nlu_tasks_are_ranked_as_one_board(shared_data: Path) -> None:
+def test_two_nlu_tasks_are_ranked_as_one_board(shared_data):
     tables = [
         irtkit.read_responses(shared_data / f"nlu_{name}.csv.gz")
         for name in ("rte", "commonsenseqa")

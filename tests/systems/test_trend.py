@@ -1,9 +1,5 @@
 """Claims about trends of ability and time horizons."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,13 +8,10 @@ from scipy.stats import linregress
 import irtkit
 from irtkit.calibration.regression import latent_regression
 
-if TYPE_CHECKING:
-    from irtkit.irf import Array
-
 ITEMS = irtkit.ItemParameters.from_difficulty(np.tile([0.8, 1.2], 20), np.linspace(-2, 2, 40))
 
 
-def board(seed: int, n: int = 60, *, missing: float = 0.7) -> tuple[Array, Any]:
+def board(seed, n=60, *, missing=0.7):
     """Decimal years, and answers of systems whose ability rises by 0.8 SDs a year."""
     generator = np.random.default_rng(seed)
     x = generator.normal(size=n)
@@ -32,7 +25,7 @@ def board(seed: int, n: int = 60, *, missing: float = 0.7) -> tuple[Array, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_the_slope_is_that_of_ability_and_not_of_its_estimates() -> None:
+def test_the_slope_is_that_of_ability_and_not_of_its_estimates():
     slopes, naive = [], []
     for seed in range(8):
         year, values = board(seed)
@@ -44,7 +37,7 @@ def test_the_slope_is_that_of_ability_and_not_of_its_estimates() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_the_error_is_that_of_a_line_where_abilities_are_nearly_known() -> None:
+def test_the_error_is_that_of_a_line_where_abilities_are_nearly_known():
     year, _ = board(1)
     ability = 0.8 * (year - 2024) + 0.6 * np.random.default_rng(2).normal(size=60)
     items = irtkit.ItemParameters.from_difficulty(np.full(200, 2.0), np.linspace(-3, 3, 200))
@@ -58,7 +51,7 @@ def test_the_error_is_that_of_a_line_where_abilities_are_nearly_known() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_dates_and_compute_come_in_several_ways_and_some_may_be_missing() -> None:
+def test_dates_and_compute_come_in_several_ways_and_some_may_be_missing():
     year, values = board(2)
     result = irtkit.fit(values)
     labels = result.respondent_labels
@@ -83,33 +76,30 @@ def test_dates_and_compute_come_in_several_ways_and_some_may_be_missing() -> Non
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "3PL"])
-def test_every_model_has_a_trend(model: Any) -> None:
+def test_every_model_has_a_trend(model):
     year, values = board(3, missing=0.3)
     found = irtkit.trend(irtkit.fit(values, model), year)
     assert 0.65 < found.slope < 1.0
     assert found.low < found.slope < found.high
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"date": [20240101.0] * 4}, "date of 'respondent-1' must be a date such as"),
-        ({"date": ["soon"] * 4}, "date of 'respondent-1' must be a date such as"),
-        ({"date": [2024, 2025, None, None]}, "three systems"),
-        ({"date": [2024] * 4}, "two different dates"),
-        ({"compute": [1, 2, 3, 0]}, "compute of 'respondent-4' must be above 0"),
-        ({}, "date or compute must be given"),
-    ],
-)
+@pytest.mark.parametrize(("given", "words"), [
+    ({"date": [20240101.0] * 4}, "date of 'respondent-1' must be a date such as"),
+    ({"date": ["soon"] * 4}, "date of 'respondent-1' must be a date such as"),
+    ({"date": [2024, 2025, None, None]}, "three systems"),
+    ({"date": [2024] * 4}, "two different dates"),
+    ({"compute": [1, 2, 3, 0]}, "compute of 'respondent-4' must be above 0"),
+    ({}, "date or compute must be given"),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_what_is_no_date_is_named(given: dict[str, Any], words: str) -> None:
+def test_what_is_no_date_is_named(given, words):
     result = irtkit.fit([[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]], "1PL")
     with pytest.raises(ValueError, match=words):
         irtkit.trend(result, **given)
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_horizons_of_systems_and_their_doubling_time_are_found() -> None:
+def test_horizons_of_systems_and_their_doubling_time_are_found():
     generator = np.random.default_rng(4)
     year = 2023 + 3 * generator.random(16)
     ability = 1.5 * (year - 2024.5) + 0.5 * generator.normal(size=16)
@@ -143,7 +133,7 @@ def test_horizons_of_systems_and_their_doubling_time_are_found() -> None:
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
 @pytest.mark.parametrize("model", ["GPCM", "GRM"])
-def test_the_trend_of_levels_is_that_of_their_scores(model: Any) -> None:
+def test_the_trend_of_levels_is_that_of_their_scores(model):
     year, values = board(3, missing=0.0)
     levels = values.reshape(60, 20, 2).sum(axis=2)
     of_levels = latent_regression(

@@ -1,21 +1,15 @@
 """How many cases are generated."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TIMES = int(os.environ.get("IRTKIT_CASES", "1"))
 """How many times as many cases to draw, new ones unless it is once."""
 
 
-def cases(n: int) -> Callable[..., Any]:
+def cases(n):
     """Number of cases, the same ones each time unless more are asked for. Slow with more."""
     drawn = settings(
         max_examples=n * TIMES,

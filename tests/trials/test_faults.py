@@ -1,14 +1,11 @@
 """Interrupted or starved work: files are whole, and a failure leaves none behind."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,15 +14,12 @@ import pytest
 import irtkit
 from irtkit import checks, files
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 COMMAND = [sys.executable, "-c", "from irtkit.cli import main; main()"]
 
 
 @pytest.fixture
-def responses(tmp_path: Path) -> Path:
+def responses(tmp_path):
     path = tmp_path / "results.csv"
     values = np.random.default_rng(0).integers(0, 2, (60, 200))
     irtkit.ResponseMatrix(values).to_frame().to_csv(path)
@@ -33,9 +27,7 @@ def responses(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("sent", "code", "word"), SIGNALS)
-def test_an_interrupted_command_leaves_nothing(
-    responses: Path, sent: signal.Signals, code: int, word: str
-) -> None:
+def test_an_interrupted_command_leaves_nothing(responses, sent, code, word):
     out = responses.parent / "some" / "tables"
     started = [*COMMAND, "fit", str(responses), "--model", "3PL", "--out", str(out)]
     with subprocess.Popen(started, stderr=subprocess.PIPE, text=True) as process:
@@ -48,7 +40,7 @@ def test_an_interrupted_command_leaves_nothing(
     assert [path.name for path in responses.parent.iterdir()] == ["results.csv"]
 
 
-def test_a_full_disk_leaves_no_file_and_is_reported_with_the_name(responses: Path) -> None:
+def test_a_full_disk_leaves_no_file_and_is_reported_with_the_name(responses):
     code = (  # files beyond the limit are as those on a full disk
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000));"
         "from irtkit.cli import main; main()"
@@ -68,16 +60,14 @@ def test_a_full_disk_leaves_no_file_and_is_reported_with_the_name(responses: Pat
     assert [path.name for path in responses.parent.iterdir()] == ["results.csv"]
 
 
-def test_a_fit_that_cannot_fit_is_refused_before_it_begins(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_fit_that_cannot_fit_is_refused_before_it_begins(monkeypatch):
     monkeypatch.setattr(checks, "available_bytes", lambda: 2.0**20)
     rows = pd.DataFrame({"model": range(9999), "item": range(9999), "response": 1})
     sparse = irtkit.ResponseMatrix.from_long(rows, sparse=True)
     with pytest.raises(MemoryError, match=r"9999 systems × 9999 items needs at least 0.1 GB"):
         sparse.to_dense()
 
-    def check_memory(needed: float, what: str, remedy: str) -> None:
+    def check_memory(needed, what, remedy):
         checks.check_memory(1e6 * needed, what, remedy)
 
     monkeypatch.setattr("irtkit.fitting.check_memory", check_memory)
@@ -86,9 +76,7 @@ def test_a_fit_that_cannot_fit_is_refused_before_it_begins(
 
 
 @pytest.mark.parametrize("error", [None, OSError, KeyboardInterrupt])
-def test_files_appear_together_or_none_does(
-    tmp_path: Path, error: type[BaseException] | None
-) -> None:
+def test_files_appear_together_or_none_does(tmp_path, error):
     (tmp_path / "a.csv").write_text("old")
     with contextlib.suppress(error or ()), files.together():
         for name in ("a.csv", "b.csv"):
@@ -101,7 +89,7 @@ def test_files_appear_together_or_none_does(
 
 
 @pytest.mark.slow
-def test_a_fit_does_not_depend_on_threads(tmp_path: Path) -> None:
+def test_a_fit_does_not_depend_on_threads(tmp_path):
     code = (
         "import os, sys; n = int(os.environ['OMP_NUM_THREADS']);"
         "os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:n]);"

@@ -1,16 +1,12 @@
 """Generated input of every awkward shape, content, type and label."""
 
-from __future__ import annotations
-
 import math
 import re
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +17,6 @@ from hypothesis import strategies as st
 import irtkit
 from irtkit import (
     Beta,
-    FitResult,
     ItemPrior,
     Normal,
     ResponseMatrix,
@@ -40,14 +35,14 @@ MISSING = [None, math.nan, "", " ", "NA", "n/a", "NaN", "null", pd.NA, pd.NaT, n
 INVALID = [2, -3, 1.5, math.inf, -math.inf, 1e308, "x", "correct", "\x1b[2J", 1j,
            date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), pd.Timestamp(0),
            np.timedelta64(1, "s"), np.complex64(2j), object, print, Ellipsis]  # fmt: skip
-CODES: list[tuple[list[Any], int]] = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
+CODES = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
 USUAL = [CODES[:1], CODES[1:2], CODES[:2], CODES, CODES[2:]]
 LABELS = ["a", "b", "007", "1e5", "NA", "=1+1", "-x", "\x1b[31m", "ß", "日本", "a,b", '"', "x\ny",
           "'", "a\tb", "z" * 300, "true", "1.0", " lead", "trail ", "item-1", "🤖"]  # fmt: skip
 PACKAGE = Path(irtkit.__file__).parent
 
 
-def answer_or_refusal(call: Callable[[], Any]) -> Any:
+def answer_or_refusal(call):
     """What a call returns, or the ValueError or TypeError it raises. Nothing else gets through.
 
     An error is one that a statement of irtkit raises, and so in its words.
@@ -66,7 +61,7 @@ def answer_or_refusal(call: Callable[[], Any]) -> Any:
     return found
 
 
-def answer(call: Callable[[], Any]) -> Any:
+def answer(call):
     """What a call returns that must not refuse."""
     found = answer_or_refusal(call)
     assert not isinstance(found, Exception), found
@@ -74,7 +69,7 @@ def answer(call: Callable[[], Any]) -> Any:
 
 
 @st.composite
-def cells(draw: Any, *, invalid: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def cells(draw, *, invalid=True):
     """A table of objects, and what each should be: 1, 0, −1, or −2 for a refusal."""
     n, m = draw(st.integers(1, 6)), draw(st.integers(1, 5))
     usual = draw(st.sampled_from(USUAL))
@@ -89,11 +84,11 @@ def cells(draw: Any, *, invalid: bool = True) -> tuple[np.ndarray, np.ndarray]:
     return table.reshape(n, m), np.array([code for _, code in drawn]).reshape(n, m)
 
 
-def labels_of(n: int) -> st.SearchStrategy[list[str]]:
+def labels_of(n):
     return st.lists(st.sampled_from(LABELS), min_size=n, max_size=n, unique=True)
 
 
-FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
+FORMS = {
     "array": lambda frame: ResponseMatrix(frame.to_numpy(), frame.index, frame.columns),
     "lists": lambda frame: ResponseMatrix(frame.to_numpy().tolist(), frame.index, frame.columns),
     "wide": ResponseMatrix.from_frame,
@@ -111,9 +106,7 @@ FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 @cases(900)
 @given(cells(), st.data())
-def test_anything_is_read_right_or_refused_at_a_cell(
-    drawn: tuple[np.ndarray, np.ndarray], data: Any
-) -> None:
+def test_anything_is_read_right_or_refused_at_a_cell(drawn, data):
     table, codes = drawn
     rows, columns = (data.draw(labels_of(n)) for n in table.shape)
     frame = pd.DataFrame(table, pd.Index(rows, name="model"), columns)
@@ -131,7 +124,7 @@ def test_anything_is_read_right_or_refused_at_a_cell(
 
 
 @st.composite
-def matrices(draw: Any) -> ResponseMatrix:
+def matrices(draw):
     """Small matrices with labels of all kinds, missing cells, empty rows and repeated trials."""
     n, m = draw(st.integers(1, 7)), draw(st.integers(1, 5))
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -153,7 +146,7 @@ def matrices(draw: Any) -> ResponseMatrix:
     return matrix
 
 
-def honest(result: Any, matrix: ResponseMatrix) -> None:
+def honest(result, matrix):
     """Numbers are finite if something is known, and counts agree with the responses."""
     items, respondents = result.items, result.respondents
     right, tried = (table.toarray()[~matrix.synthetic].sum(axis=0) for table in matrix.observed)
@@ -174,9 +167,7 @@ def honest(result: Any, matrix: ResponseMatrix) -> None:
 
 @cases(220)
 @given(matrices(), st.data())
-def test_the_whole_chain_answers_with_finite_numbers_and_files_that_read_back_equal(
-    matrix: ResponseMatrix, data: Any
-) -> None:
+def test_the_whole_chain_answers_with_finite_numbers_and_files_that_read_back_equal(matrix, data):
     model = data.draw(st.sampled_from(["2PL", "2PL", "1PL", "Rasch", "3PL"]))
     prior = data.draw(st.sampled_from(["weak", "weak", None, "empirical"]))
     result = answer_or_refusal(lambda: irtkit.fit(matrix, model, prior=prior))
@@ -204,7 +195,7 @@ def test_the_whole_chain_answers_with_finite_numbers_and_files_that_read_back_eq
         of_files(result, matrix, Path(folder))
 
 
-def of_files(result: Any, matrix: ResponseMatrix, folder: Path) -> None:
+def of_files(result, matrix, folder):
     """What is written reads back equal, and nothing else is left in the folder."""
     result.save(folder / "result.npz")
     loaded = irtkit.load(folder / "result.npz")
@@ -238,7 +229,7 @@ def of_files(result: Any, matrix: ResponseMatrix, folder: Path) -> None:
 # IRTKIT_CASES=20 draws twenty times as many matrices, and new ones.
 
 
-PRIORS: list[Any] = ["weak", "empirical", None, ItemPrior(Normal(0, 1), Normal(0, 2), Beta())]
+PRIORS = ["weak", "empirical", None, ItemPrior(Normal(0, 1), Normal(0, 2), Beta())]
 NEAR = 0.02
 """Standard errors, or SDs where there are none, within which estimates are the same: fits end
 within 0.0004 of them from the maximum, which the weak prior's spread of slopes, hardly told by six
@@ -246,7 +237,7 @@ items, makes flat."""
 
 
 @st.composite
-def tables(draw: Any, least: int = 10) -> np.ndarray:
+def tables(draw, least=10):
     """Responses of one ability to items whose slopes differ, some missing."""
     n, m = draw(st.integers(least, least + 20)), draw(st.integers(3, 8))
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -258,22 +249,22 @@ def tables(draw: Any, least: int = 10) -> np.ndarray:
     return values
 
 
-def fitted(values: Any, model: Any, prior: Any, **how: Any) -> FitResult:
+def fitted(values, model, prior, **how):
     with warnings.catch_warnings(action="error"), silently():
         return irtkit.fit(values, model, prior=prior, method=irtkit.EM(tol=1e-9), **how)
 
 
-def model_and_prior(data: Any) -> tuple[Any, Any]:
+def model_and_prior(data):
     prior = data.draw(st.sampled_from(PRIORS))
     usual = ["2PL", "3PL"] if prior == "empirical" else ["2PL", "3PL", "1PL", "Rasch"]
     return data.draw(st.sampled_from(usual)), prior
 
 
-def determined(result: FitResult) -> bool:
+def determined(result):
     return result.converged and "unbounded" not in result.status
 
 
-def assert_same(one: FitResult, other: FitResult, **turned: Any) -> None:
+def assert_same(one, other, **turned):
     """Estimates of two fits, one of them perhaps with rows and columns in another order."""
     assume(determined(one) and determined(other))
     rows = turned.get("rows", np.arange(len(one.ability)))
@@ -288,7 +279,7 @@ def assert_same(one: FitResult, other: FitResult, **turned: Any) -> None:
 
 @cases(120)
 @given(tables(), st.data())
-def test_the_order_of_rows_and_columns_changes_no_estimate(values: np.ndarray, data: Any) -> None:
+def test_the_order_of_rows_and_columns_changes_no_estimate(values, data):
     model, prior = model_and_prior(data)
     rows = np.array(data.draw(st.permutations(range(values.shape[0]))))
     columns = np.array(data.draw(st.permutations(range(values.shape[1]))))
@@ -298,7 +289,7 @@ def test_the_order_of_rows_and_columns_changes_no_estimate(values: np.ndarray, d
 
 @cases(60)
 @given(tables(), st.data())
-def test_labels_and_seeds_change_no_byte(values: np.ndarray, data: Any) -> None:
+def test_labels_and_seeds_change_no_byte(values, data):
     model, prior = model_and_prior(data)
     names = [f"ß\n{k}" for k in range(values.shape[0])][::-1]
     given = ResponseMatrix(values, names, names[: values.shape[1]][::-1])
@@ -310,7 +301,7 @@ def test_labels_and_seeds_change_no_byte(values: np.ndarray, data: Any) -> None:
 
 @cases(120)
 @given(tables(), st.data())
-def test_inverting_all_responses_turns_difficulty_round(values: np.ndarray, data: Any) -> None:
+def test_inverting_all_responses_turns_difficulty_round(values, data):
     model, prior = model_and_prior(data)
     model = "2PL" if model == "3PL" else model
     inverted = np.where(values < 0, -1, 1 - values)
@@ -336,9 +327,7 @@ WHOLE = ItemPrior(Normal(0, 1), Normal(0, 2), Normal(-1.4, 0.6))
     st.sampled_from(["2PL", "1PL", "Rasch", "3PL"]),
     st.sampled_from([(None, None), (HALF, WHOLE)]),
 )
-def test_every_respondent_twice_leaves_the_maximum_and_shrinks_errors(
-    values: np.ndarray, model: Any, priors: tuple[Any, Any]
-) -> None:
+def test_every_respondent_twice_leaves_the_maximum_and_shrinks_errors(values, model, priors):
     """Under a prior on items, if its log density counts twice too.
 
     Under a prior that is learned nothing of the kind holds: beside as many items, what each
@@ -360,7 +349,7 @@ def test_every_respondent_twice_leaves_the_maximum_and_shrinks_errors(
 
 @cases(120)
 @given(tables(), st.data())
-def test_empty_respondents_and_items_change_nothing(values: np.ndarray, data: Any) -> None:
+def test_empty_respondents_and_items_change_nothing(values, data):
     model, prior = model_and_prior(data)
     n, m = values.shape
     whole = np.full((n + 3, m + 2), -1, np.int8)
@@ -376,7 +365,7 @@ def test_empty_respondents_and_items_change_nothing(values: np.ndarray, data: An
     assert abs(other.log_likelihood - one.log_likelihood) <= near
 
 
-TABLES: dict[str, Callable[[FitResult, Any], pd.DataFrame]] = {
+TABLES = {
     "leaderboard": lambda result, _: result.leaderboard(),
     "scores": lambda result, _: irtkit.score(result.responses, result),
     "curves": lambda result, _: irtkit.characteristic_curves(result, bins=3).table,
@@ -391,7 +380,7 @@ ORDERLY = {"leaderboard", "scores", "curves"}
 
 
 @pytest.fixture(scope="module")
-def fits() -> tuple[FitResult, ...]:
+def fits():
     """A fit, one with an empty row and column, and one of rows and columns in another order."""
     generator = np.random.default_rng(5)
     n, m = 72, 14
@@ -416,9 +405,7 @@ def fits() -> tuple[FitResult, ...]:
 @pytest.mark.parametrize(
     "name", [*sorted({*TABLES} - {"curves"}), pytest.param("curves", marks=pytest.mark.slow)]
 )
-def test_neither_empty_rows_nor_order_changes_a_table(
-    fits: tuple[FitResult, ...], name: str
-) -> None:
+def test_neither_empty_rows_nor_order_changes_a_table(fits, name):
     one, empty, turned = (
         TABLES[name](fit, {label: int(label[1:]) % 2 for label in fit.respondent_labels})
         for fit in fits

@@ -1,27 +1,19 @@
 """Targets of every kind of model and prior, with guides and items that are nothing special."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 
 from irtkit import Beta, ItemPrior, Normal, WeakPrior
 from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.variational.guide import Guide
-from irtkit.calibration.variational.target import Target, target_of
-
-if TYPE_CHECKING:
-    from irtkit.calibration.variational.target import Point
-    from irtkit.irf import ModelName
+from irtkit.calibration.variational.target import target_of
 
 N_ITEMS = 5
 SLOPES = np.array([0.7, 1.0, 1.4, -0.8, 0.3])
 MANY, FEW = 100, 1
 """Respondents beside whom five items are few, and many: intercepts are then measured from m·a."""
 LEARNED = ItemDistribution(1.2, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4)
-KINDS: dict[str, tuple[ModelName, Any, int]] = {
+KINDS = {
     "2PL weak": ("2PL", WeakPrior(), MANY),
     "2PL weak, moving": ("2PL", WeakPrior(), FEW),
     "1PL weak": ("1PL", WeakPrior(), MANY),
@@ -40,13 +32,13 @@ KINDS: dict[str, tuple[ModelName, Any, int]] = {
 
 
 @pytest.fixture(params=KINDS)
-def target(request: pytest.FixtureRequest) -> Target:
+def target(request):
     model, prior, n_respondents = KINDS[request.param]
     return target_of(model, prior, SLOPES, n_respondents)
 
 
 @pytest.fixture
-def guide(target: Target) -> Guide:
+def guide(target):
     """A guide with every entry of its own, and more shifts than shared coordinates."""
     generator = np.random.default_rng(1)
     n, k = target.coordinates.n_shared, target.coordinates.n_own
@@ -63,5 +55,5 @@ def guide(target: Target) -> Guide:
 
 
 @pytest.fixture
-def point(guide: Guide) -> Point:
+def point(guide):
     return guide.mean

@@ -1,9 +1,5 @@
 """Items with guessing: their densities, the distribution made of these, and draws from it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,18 +18,11 @@ from irtkit import (
 )
 from irtkit.irf import Items
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
 PRIOR = ItemPrior(Normal(1.0, 0.4), Normal(0.0, 1.5), Beta(5.0, 17.0))
 NAMES = ("discrimination", "intercept", "guessing")
 
 
-def drawn(
-    n: int, n_items: int, seed: int, missing: float = 0.0, *, of_prior: bool = False
-) -> tuple[ResponseMatrix, Items]:
+def drawn(n, n_items, seed, missing=0.0, *, of_prior=False):
     """Responses to items with log-normal slopes, or with those of the prior, and the items."""
     generator = np.random.default_rng([seed, n, n_items])
     slope = generator.lognormal(0, 0.4, n_items)
@@ -46,7 +35,7 @@ def drawn(
     return responses, Items(slope, intercept, logit(guessing))
 
 
-def one_item_exactly(share_right: float, n: int) -> tuple[dict[str, tuple[float, float]], float]:
+def one_item_exactly(share_right, n):
     """Means and SDs of one item, of which responses tell P(right) and no more; log evidence."""
     a, d, c = np.linspace(-0.8, 2.8, 61), np.linspace(-6, 6, 81), np.linspace(-4, 1, 81)
     theta = np.linspace(-6, 6, 61)
@@ -71,7 +60,7 @@ def one_item_exactly(share_right: float, n: int) -> tuple[dict[str, tuple[float,
 
 
 @pytest.mark.parametrize("share_right", [0.3, 0.8])
-def test_one_item_has_its_exact_posterior(share_right: float) -> None:
+def test_one_item_has_its_exact_posterior(share_right):
     n = 400
     values = (np.arange(n) < share_right * n).astype(np.int8)[:, None]
     result = fit(ResponseMatrix(values), "3PL", method="vi", prior=PRIOR)
@@ -86,7 +75,7 @@ def test_one_item_has_its_exact_posterior(share_right: float) -> None:
 
 
 @pytest.mark.slow
-def test_intervals_of_items_with_guessing_hold_what_they_say() -> None:
+def test_intervals_of_items_with_guessing_hold_what_they_say():
     # from the prior, so that 90 % intervals hold 90 % exactly; 10 sets of 30 items and 3
     # parameters, worth at least 300 independent intervals: a standard error of 1.7 %. Of a normal
     # guide they held 80 %
@@ -101,7 +90,7 @@ def test_intervals_of_items_with_guessing_hold_what_they_say() -> None:
     assert np.mean(held) == pytest.approx(0.9, abs=0.045)
 
 
-def test_batches_bend_items_as_all_respondents_do() -> None:
+def test_batches_bend_items_as_all_respondents_do():
     responses, _ = drawn(1200, 15, 3)
     whole = fit(responses, "3PL", method="vi")
     batches = fit(responses, "3PL", method=Variational(batch=300))
@@ -112,14 +101,14 @@ def test_batches_bend_items_as_all_respondents_do() -> None:
         assert (batches.items[f"{name}_se"] / errors).mean() == pytest.approx(1, abs=0.05)
 
 
-def test_chance_level_is_that_of_items_that_differ_in_guessing() -> None:
+def test_chance_level_is_that_of_items_that_differ_in_guessing():
     # Beta(5, 17) has its mode at 0.2. One guessing for all items is likeliest at 0.155
     responses, _ = drawn(600, 40, 3)
     learned = fit(responses, "3PL", method="vi").settings.prior["chance"]
     assert learned == pytest.approx(0.2, abs=0.03)
 
 
-def test_given_chance_level_is_kept() -> None:
+def test_given_chance_level_is_kept():
     responses, _ = drawn(200, 10, 1)
     options = responses.with_tables(pd.DataFrame({"n_options": 4}, index=responses.items))
     for data, prior, chance in ((responses, WeakPrior(chance=0.3), 0.3), (options, "weak", 0.25)):

@@ -1,9 +1,6 @@
 """The evidence lower bound against the evidence itself, and its gradient."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -12,7 +9,6 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from irtkit import (
-    FitResult,
     ItemPrior,
     Normal,
     ResponseMatrix,
@@ -28,15 +24,6 @@ from irtkit.data.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 from tests.crowds import crowd
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from irtkit.calibration.variational.guide import Guide
-
-    Array = NDArray[np.float64]
-
 PRIOR = ItemPrior(Normal(1.0, 1.0), Normal(0.0, 2.0))
 TINY = [[1, 1], [1, 0], [1, 1], [0, 0], [0, 1], [1, 1]]
 THETA = np.linspace(-7, 7, 71)
@@ -46,7 +33,7 @@ OF_ABILITY = norm.pdf(THETA) / norm.pdf(THETA).sum()
 NODES = fixed_nodes(71, 7.0)
 
 
-def batches_of(target: Target, responses: ResponseMatrix) -> Batches:
+def batches_of(target, responses):
     """All respondents in one batch, in 64 bits."""
     rows = patterns_of(responses, synthetic_is_real=False)
     mesh = jax.make_mesh((1,), ("rows",))
@@ -54,21 +41,19 @@ def batches_of(target: Target, responses: ResponseMatrix) -> Batches:
     return Batches(problem, GridSchedule(), rows, None, seed=3)
 
 
-def differences(function: Callable[[Array], float], at: Array, step: float = 1e-5) -> Array:
+def differences(function, at, step=1e-05):
     units = step * np.eye(at.size).reshape(-1, *at.shape)
     return np.array([function(at + u) - function(at - u) for u in units]).reshape(at.shape) / (
         2 * step
     )
 
 
-def test_the_gradient_of_the_bound_is_its_derivative_by_the_means(
-    target: Target, guide: Guide
-) -> None:
+def test_the_gradient_of_the_bound_is_its_derivative_by_the_means(target, guide):
     # the same seed gives the same points around every mean, so that differences are exact
     values = crowd("small").responses.values[:30, :5]
     batches = batches_of(target, ResponseMatrix(values))
 
-    def bound(own: Array, shared: Array) -> float:
+    def bound(own, shared):
         moved = guide._replace(own=own, shared=shared)
         return bound_at(target, moved, batches, NODES).elbo
 
@@ -80,9 +65,7 @@ def test_the_gradient_of_the_bound_is_its_derivative_by_the_means(
         assert gradient.shared == pytest.approx(by_shared, rel=1e-4, abs=1e-4)
 
 
-def coupled_over_draws(
-    target: Target, guide: Guide, batches: Batches, generator: np.random.Generator, n: int
-) -> list[float]:
+def coupled_over_draws(target, guide, batches, generator, n):
     """Log-likelihood and coupled prior at points drawn from the guide."""
     values = []
     for _ in range(n):
@@ -94,13 +77,13 @@ def coupled_over_draws(
     return values
 
 
-def patterns(slopes: Array, intercepts: Array) -> Array:
+def patterns(slopes, intercepts):
     """P(right, wrong) of one item at every node, for all pairs of its parameters: (2, n, nodes)."""
     logits = slopes[:, None] * THETA + intercepts[:, None]
     return np.stack([expit(-logits), expit(logits)])
 
 
-def log_evidence_of_tiny(by_item: Array, log_prior: Array) -> float:
+def log_evidence_of_tiny(by_item, log_prior):
     """Log evidence of two items: a sum over the parameters of one times those of the other.
 
     ``by_item`` holds P(right, wrong), ``log_prior`` the log weight of each pair of parameters.
@@ -112,7 +95,7 @@ def log_evidence_of_tiny(by_item: Array, log_prior: Array) -> float:
     return float(np.log(weight @ likelihood @ weight))
 
 
-def evidence_under_normal_priors() -> float:
+def evidence_under_normal_priors():
     slopes, intercepts = np.linspace(-4, 6, 33), np.linspace(-9, 9, 31)
     a, d = (part.ravel() for part in np.meshgrid(slopes, intercepts))
     log_prior = norm.logpdf(a, 1, 1) + norm.logpdf(d, 0, 2)
@@ -120,7 +103,7 @@ def evidence_under_normal_priors() -> float:
     return log_evidence_of_tiny(patterns(a, d), log_prior)
 
 
-def bound_over_draws(result: FitResult, prior: Any, n: int) -> tuple[float, float]:
+def bound_over_draws(result, prior, n):
     """The bound at the guide of a fit from normal draws, and its standard error."""
     posterior = result.posterior
     assert posterior is not None
@@ -133,7 +116,7 @@ def bound_over_draws(result: FitResult, prior: Any, n: int) -> tuple[float, floa
 
 
 @pytest.mark.slow
-def test_the_bound_is_below_the_evidence_and_near_it() -> None:
+def test_the_bound_is_below_the_evidence_and_near_it():
     # with two items and six respondents posteriors are far from normal
     result, gap = fit(ResponseMatrix(TINY), method="vi", prior=PRIOR), 0.5
     exact, (bound, error) = evidence_under_normal_priors(), bound_over_draws(result, PRIOR, 2000)

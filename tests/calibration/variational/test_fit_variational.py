@@ -1,14 +1,9 @@
 """Variational fits as a whole: recovery, another program, awkward matrices."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 
 from irtkit import (
-    FitResult,
     ItemParameters,
     ItemPrior,
     Normal,
@@ -24,27 +19,20 @@ from irtkit.data.patterns import patterns_of
 from irtkit.fitting import silently
 from irtkit.irf import Items
 from irtkit.quadrature import engine_of, fixed_nodes
-from tests.crowds import Crowd, sample
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
+from tests.crowds import sample
 
 NORMAL = ItemPrior(Normal(1.0, 1.0), Normal(0.0, 2.0))
 
 
-def drawn(n: int, n_items: int, seed: int = 1, **how: Any) -> Crowd:
+def drawn(n, n_items, seed=1, **how):
     return sample(n, n_items, [seed, n, n_items], **how)
 
 
-def rms(difference: Array) -> float:
+def rms(difference):
     return float(np.sqrt(np.mean(difference**2)))
 
 
-def finite(result: FitResult) -> bool:
+def finite(result):
     names = ["discrimination", "difficulty", "intercept", "guessing", "intercept_se"]
     items = result.items[result.items["status"] != "no responses"]
     parts = (items[names], result.respondents[["ability", "ability_se"]])
@@ -53,7 +41,7 @@ def finite(result: FitResult) -> bool:
     return all(np.isfinite(part).all(axis=None) for part in (*parts, numbers))
 
 
-def test_means_recover_items_and_abilities_as_well_as_maxima() -> None:
+def test_means_recover_items_and_abilities_as_well_as_maxima():
     responses, items, abilities = drawn(200, 300, negative=0.05)
     em, vi = (fit(responses, method=method, standard_errors=False) for method in ("em", "vi"))
     for name in ("discrimination", "intercept"):
@@ -65,7 +53,7 @@ def test_means_recover_items_and_abilities_as_well_as_maxima() -> None:
     assert errors[1] < 1.05 * errors[0]
 
 
-def test_with_guessing_means_recover_slopes_as_well_as_maxima_but_for_their_common_scale() -> None:
+def test_with_guessing_means_recover_slopes_as_well_as_maxima_but_for_their_common_scale():
     # slopes of 3PL items have posteriors with a long upper side, so that the common scale of their
     # means lies some 5 % above that of maxima, which lies above the truth
     responses, items, _ = drawn(200, 300, guessing=0.2)
@@ -81,8 +69,8 @@ def test_with_guessing_means_recover_slopes_as_well_as_maxima_but_for_their_comm
 
 
 @pytest.mark.slow
-def test_items_learn_as_much_from_each_other_as_at_the_maximum() -> None:
-    errors: dict[tuple[str, str], list[float]] = {}
+def test_items_learn_as_much_from_each_other_as_at_the_maximum():
+    errors = {}
     for seed in range(2):
         # abilities have mean 0 and SD 1
         seeds = [seed, 30, 600]
@@ -100,7 +88,7 @@ def test_items_learn_as_much_from_each_other_as_at_the_maximum() -> None:
 
 
 @pytest.mark.parametrize("prior", ["weak", "empirical", ItemPrior(Normal(1.0, 0.4), Normal(0, 2))])
-def test_negative_slopes_are_found(prior: Any) -> None:
+def test_negative_slopes_are_found(prior):
     responses, items, _ = drawn(300, 60, negative=0.15)
     result = fit(responses, method="vi", prior=prior)
     certain = np.abs(items.discrimination) > 0.4
@@ -115,13 +103,13 @@ def test_negative_slopes_are_found(prior: Any) -> None:
 
 
 @pytest.mark.slow
-def test_intervals_hold_what_they_say() -> None:
+def test_intervals_hold_what_they_say():
     # items and abilities drawn from the prior, so that 90 % intervals hold 90 % exactly, but for
     # the normal approximation. 24 matrices of 12 items and 2 parameters; those of a matrix share
     # scale and location, so that they are worth at least 24 × 6 independent ones: a standard error
     # of at most √(0.09/144), 0.025. Abilities: 24 × 60, worth half of that: 0.011.
     prior = ItemPrior(Normal(1.0, 0.4), Normal(0.0, 1.0))
-    held: dict[str, list[float]] = {"items": [], "abilities": []}
+    held = {"items": [], "abilities": []}
     for seed in range(24):
         generator = np.random.default_rng(seed)
         items = ItemParameters(
@@ -144,7 +132,7 @@ def test_intervals_hold_what_they_say() -> None:
     assert np.mean(held["abilities"]) == pytest.approx(0.9, abs=0.035)
 
 
-def test_rasch_is_the_1pl_in_other_units() -> None:
+def test_rasch_is_the_1pl_in_other_units():
     responses, _, _ = drawn(200, 12)
     common, rasch = (fit(responses, model, method="vi") for model in ("1PL", "Rasch"))
     slope = common.parameters.discrimination[0]
@@ -158,7 +146,7 @@ def test_rasch_is_the_1pl_in_other_units() -> None:
 
 
 @pytest.mark.parametrize("model", ["Rasch", "3PL"])
-def test_synthetic_respondents_leave_real_ones_nearly_where_they_are(model: ModelName) -> None:
+def test_synthetic_respondents_leave_real_ones_nearly_where_they_are(model):
     responses, _, _ = drawn(300, 12, guessing=0.2 if model == "3PL" else 0.0)
     alone = fit(responses, model, method="vi")
     beside = fit(add_synthetic(responses), model, method="vi")
@@ -173,7 +161,7 @@ def test_synthetic_respondents_leave_real_ones_nearly_where_they_are(model: Mode
 
 
 @pytest.mark.parametrize("intercept", [-15.0, -18.0])
-def test_the_likelihood_holds_respondents_beyond_the_nodes_of_the_fit(intercept: float) -> None:
+def test_the_likelihood_holds_respondents_beyond_the_nodes_of_the_fit(intercept):
     # all right on items that those of ability 7.5 or 9 get right half of the time, others all wrong
     prior = ItemPrior(Normal(2.0, 0.02), Normal(intercept, 0.02))
     responses = ResponseMatrix(np.repeat([1, 0], [1, 7])[:, None] * np.ones(10, dtype=np.int8))
@@ -184,7 +172,7 @@ def test_the_likelihood_holds_respondents_beyond_the_nodes_of_the_fit(intercept:
     assert result.log_likelihood == pytest.approx(exact, abs=1e-3)
 
 
-def awkward(kind: str) -> ResponseMatrix:
+def awkward(kind):
     values = drawn(40, 6)[0].values.copy()
     if kind == "rows and columns without a response":
         values[3], values[:, 2] = -1, -1
@@ -201,21 +189,16 @@ def awkward(kind: str) -> ResponseMatrix:
 
 
 @pytest.mark.filterwarnings("ignore:Not converged")
-@pytest.mark.parametrize(
-    ("model", "kind"),
-    [
-        ("3PL", "rows and columns without a response"),
-        ("2PL", "all right, all wrong"),
-        ("2PL", "steps"),
-        ("Rasch", "1 item"),
-        ("1PL", "2 respondents"),
-        ("3PL", "1 cell"),
-        ("2PL", "2 × 40"),
-    ],
-)
-def test_awkward_matrices_give_finite_numbers_and_the_status_of_em(
-    model: ModelName, kind: str
-) -> None:
+@pytest.mark.parametrize(("model", "kind"), [
+    ("3PL", "rows and columns without a response"),
+    ("2PL", "all right, all wrong"),
+    ("2PL", "steps"),
+    ("Rasch", "1 item"),
+    ("1PL", "2 respondents"),
+    ("3PL", "1 cell"),
+    ("2PL", "2 × 40"),
+])  # fmt: skip
+def test_awkward_matrices_give_finite_numbers_and_the_status_of_em(model, kind):
     responses = awkward(kind)
     result = fit(responses, model, method=Variational(max_iterations=30))
     assert finite(result)
@@ -232,7 +215,7 @@ def test_awkward_matrices_give_finite_numbers_and_the_status_of_em(
 
 
 @pytest.mark.parametrize("model", ["1PL", "Rasch"])
-def test_a_common_slope_that_would_be_negative_stays_finite(model: ModelName) -> None:
+def test_a_common_slope_that_would_be_negative_stays_finite(model):
     text = "01. 1.1 .0. ..0 10. 010 110 10. .10 1.. .10 010 010 1.."
     values = np.array([["01.".index(one) for one in row] for row in text.split()])
     prior = ItemPrior(Normal(0, 1), Normal(0, 2))
@@ -242,28 +225,25 @@ def test_a_common_slope_that_would_be_negative_stays_finite(model: ModelName) ->
     assert (result.parameters.discrimination > 0).all()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"prior": None}, "prior=None is not for a variational fit"),
-        ({"prior": ItemPrior(Normal(1, 1))}, "proper prior, and this one has intercept=None"),
-        ({"model": "3PL", "prior": NORMAL}, "proper prior, and this one has guessing=None"),
-    ],
-)
-def test_wrong_arguments_are_refused_by_name(arguments: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"prior": None}, "prior=None is not for a variational fit"),
+    ({"prior": ItemPrior(Normal(1, 1))}, "proper prior, and this one has intercept=None"),
+    ({"model": "3PL", "prior": NORMAL}, "proper prior, and this one has guessing=None"),
+])  # fmt: skip
+def test_wrong_arguments_are_refused_by_name(arguments, message):
     responses = ResponseMatrix([[1, 0], [0, 1], [1, 1]])
     with pytest.raises(ValueError, match=message):
         fit(**{"responses": responses, "method": "vi", **arguments})
 
 
-def test_without_standard_errors_tables_have_none_and_posteriors_stay() -> None:
+def test_without_standard_errors_tables_have_none_and_posteriors_stay():
     result = fit(drawn(50, 5)[0], method="vi", standard_errors=False)
     assert result.items["discrimination_se"].isna().all()
     assert result.posterior is not None
     assert np.isfinite(result.posterior.item_intervals()).all(axis=None)
 
 
-def sampled(responses: ResponseMatrix, prior: Any) -> dict[str, Array]:
+def sampled(responses, prior):
     """Draws of the same posterior by the No-U-Turn sampler of NumPyro."""
     import jax
     import numpyro
@@ -272,7 +252,7 @@ def sampled(responses: ResponseMatrix, prior: Any) -> dict[str, Array]:
 
     n, n_items = responses.values.shape
 
-    def model(right: Any) -> None:
+    def model(right):
         if isinstance(prior, WeakPrior):
             log_scale = numpyro.sample("log_scale", dist.Normal(0.0, 1.0))
             location = numpyro.sample("location", dist.Normal(0.0, 5.0))
@@ -306,7 +286,7 @@ def sampled(responses: ResponseMatrix, prior: Any) -> dict[str, Array]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # NumPyro's own
 @pytest.mark.parametrize("prior", [NORMAL, WeakPrior()], ids=["normal", "weak"])
-def test_posteriors_are_those_of_a_sampler(prior: Any) -> None:
+def test_posteriors_are_those_of_a_sampler(prior):
     pytest.importorskip("numpyro")
     generator = np.random.default_rng([4, 100, 20])
     slopes = generator.lognormal(0, 0.3, 20)

@@ -1,38 +1,25 @@
 """The guide against the dense covariance that its parts stand for."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
 from irtkit.calibration.standard_errors import N_COMMON, System
-from irtkit.calibration.variational.guide import Guide, guide_of, information_at
+from irtkit.calibration.variational.guide import guide_of, information_at
 from irtkit.calibration.variational.target import Point
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    from irtkit.calibration.variational.target import Target
-
-    Array = NDArray[np.float64]
-
-
-def guide_at(
-    target: Target, mean: Point, system: System, by_slope: Array, by_prior: Array
-) -> Guide:
+def guide_at(target, mean, system, by_slope, by_prior):
     """A guide whose information is that at its mean."""
     information = information_at(target, [mean], [system])
     return guide_of(target, mean, information, by_slope, by_prior)
 
 
-def flat(point: Point) -> Array:
+def flat(point):
     return np.concatenate([point.own.ravel(), point.shared])
 
 
-def root_of(guide: Guide) -> Array:
+def root_of(guide):
     """Matrix that standard normal deviates, those of items first, are multiplied by."""
     n_items, k = guide.own.shape
     n, r = len(guide.shared), len(guide.common)
@@ -47,24 +34,24 @@ def root_of(guide: Guide) -> Array:
     return whole
 
 
-def covariance_of(guide: Guide) -> Array:
+def covariance_of(guide):
     root = root_of(guide)
     return root @ root.T
 
 
-def test_points_are_the_mean_plus_a_root_of_the_covariance(guide: Guide) -> None:
+def test_points_are_the_mean_plus_a_root_of_the_covariance(guide):
     generator = np.random.default_rng(5)
     own, common = generator.normal(size=guide.own.shape), generator.normal(size=len(guide.common))
     expected = flat(guide.mean) + root_of(guide) @ np.concatenate([own.ravel(), common])
     assert flat(guide.at(own, common)) == pytest.approx(expected)
 
 
-def test_the_entropy_is_that_of_the_whole_covariance(guide: Guide) -> None:
+def test_the_entropy_is_that_of_the_whole_covariance(guide):
     expected = multivariate_normal(cov=covariance_of(guide)).entropy()
     assert guide.entropy() == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_natural_gradient_is_the_covariance_times_the_gradient(guide: Guide) -> None:
+def test_the_natural_gradient_is_the_covariance_times_the_gradient(guide):
     generator = np.random.default_rng(6)
     gradient = Point(
         generator.normal(size=guide.own.shape), generator.normal(size=guide.shared.shape)
@@ -73,7 +60,7 @@ def test_the_natural_gradient_is_the_covariance_times_the_gradient(guide: Guide)
     assert found == pytest.approx(covariance_of(guide) @ flat(gradient))
 
 
-def test_points_have_mean_zero_unit_covariance_and_no_third_moment_by_item(guide: Guide) -> None:
+def test_points_have_mean_zero_unit_covariance_and_no_third_moment_by_item(guide):
     of_items, of_shared = (np.array(drawn) for drawn in zip(*guide.deviates(7), strict=True))
     for points in (*of_items.transpose(1, 0, 2), of_shared):
         n, k = points.shape
@@ -83,7 +70,7 @@ def test_points_have_mean_zero_unit_covariance_and_no_third_moment_by_item(guide
         assert third == pytest.approx(0, abs=1e-12)
 
 
-def system_like(n_items: int, size: int, *, noise: float = 0.0) -> System:
+def system_like(n_items, size, *, noise=0.0):
     """A system that is positive definite as a whole, as one of responses is."""
     generator = np.random.default_rng(8)
     n = n_items * size + N_COMMON
@@ -97,7 +84,7 @@ def system_like(n_items: int, size: int, *, noise: float = 0.0) -> System:
     return System(own, noise * own, cross, whole[-N_COMMON:, -N_COMMON:])
 
 
-def dense_information(target: Target, point: Point, system: System, by_prior: Array) -> Array:
+def dense_information(target, point, system, by_prior):
     """Information about own and shared coordinates and about shifts, all in one matrix."""
     by_own, by_shared = target.coordinates.jacobian(point)
     prior = target.coupled(point, target.coordinates.parameters(point))
@@ -122,9 +109,7 @@ def dense_information(target: Target, point: Point, system: System, by_prior: Ar
     return whole
 
 
-def test_a_guide_inverts_the_information_about_items_and_shifts(
-    target: Target, guide: Guide
-) -> None:
+def test_a_guide_inverts_the_information_about_items_and_shifts(target, guide):
     point, n_items = guide.mean, len(guide.own)
     system = system_like(n_items, target.coordinates.n_parameters)
     by_prior = np.random.default_rng(9).uniform(0.5, 2, guide.own.shape)

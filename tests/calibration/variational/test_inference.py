@@ -1,16 +1,11 @@
 """What the ascent ends at: known posteriors, seeds, and when it stops."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from scipy.stats import beta
 
 from irtkit import (
     Beta,
-    FitResult,
     ItemParameters,
     ItemPrior,
     Normal,
@@ -20,13 +15,8 @@ from irtkit import (
     simulate_responses,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from irtkit.irf import ModelName
-
 PRIOR = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5, 17))
-PRIORS: list[tuple[ModelName, Any]] = [
+PRIORS = [
     ("Rasch", "weak"),
     ("2PL", "weak"),
     ("3PL", "empirical"),
@@ -35,7 +25,7 @@ PRIORS: list[tuple[ModelName, Any]] = [
 ]
 
 
-def drawn(n: int, n_items: int, model: ModelName = "2PL", seed: int = 1) -> ResponseMatrix:
+def drawn(n, n_items, model="2PL", seed=1):
     generator = np.random.default_rng(seed)
     slopes = generator.lognormal(0, 0.3, n_items)
     guessing = 0.2 if model == "3PL" else 0.0
@@ -44,7 +34,7 @@ def drawn(n: int, n_items: int, model: ModelName = "2PL", seed: int = 1) -> Resp
 
 
 @pytest.fixture(scope="module", params=PRIORS, ids=lambda pair: f"{pair[0]} {str(pair[1])[:22]}")
-def fits(request: pytest.FixtureRequest) -> tuple[ResponseMatrix, list[FitResult]]:
+def fits(request):
     """The same fit from seeds 0, 0 and 1."""
     model, prior = request.param
     responses = drawn(400, 12, model)
@@ -53,17 +43,13 @@ def fits(request: pytest.FixtureRequest) -> tuple[ResponseMatrix, list[FitResult
     ]
 
 
-def test_the_same_seed_gives_the_same_bytes(
-    fits: tuple[ResponseMatrix, list[FitResult]], tmp_path: Path
-) -> None:
+def test_the_same_seed_gives_the_same_bytes(fits, tmp_path):
     for k, result in enumerate(fits[1][:2]):
         result.save(tmp_path / str(k))
     assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
 
 
-def test_another_seed_gives_nearly_the_same_numbers(
-    fits: tuple[ResponseMatrix, list[FitResult]],
-) -> None:
+def test_another_seed_gives_nearly_the_same_numbers(fits):
     one, _, other = fits[1]
     assert (one.trace_rows[0] != other.trace_rows[0]).any()
     # means are known to tol = 0.03 posterior SDs each time, the worst of some dozen to 0.15
@@ -79,7 +65,7 @@ def test_another_seed_gives_nearly_the_same_numbers(
     assert one.elbo == pytest.approx(other.elbo, abs=5.0)
 
 
-def test_the_trace_tells_every_step(fits: tuple[ResponseMatrix, list[FitResult]]) -> None:
+def test_the_trace_tells_every_step(fits):
     result = fits[1][0]
     trace = result.trace
     assert result.converged
@@ -92,7 +78,7 @@ def test_the_trace_tells_every_step(fits: tuple[ResponseMatrix, list[FitResult]]
     assert result.elbo < result.log_likelihood
 
 
-def test_what_nobody_answered_keeps_its_prior() -> None:
+def test_what_nobody_answered_keeps_its_prior():
     values = drawn(100, 8).values.copy()
     values[:, 3], values[5] = -1, -1
     result = fit(ResponseMatrix(values), "3PL", method="vi", prior=PRIOR)
@@ -117,7 +103,7 @@ def test_what_nobody_answered_keeps_its_prior() -> None:
 
 
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
-def test_with_many_respondents_posteriors_are_normal_around_the_maximum(model: ModelName) -> None:
+def test_with_many_respondents_posteriors_are_normal_around_the_maximum(model):
     # Bernstein and von Mises: mean and SD are the estimate and its standard error, but for terms
     # of the order of one over the square root of the respondents, in standard errors
     n_items = 10
@@ -135,7 +121,7 @@ def test_with_many_respondents_posteriors_are_normal_around_the_maximum(model: M
     assert vi.log_likelihood == pytest.approx(em.log_likelihood, abs=1.0)
 
 
-def test_a_fit_that_runs_out_of_steps_says_so() -> None:
+def test_a_fit_that_runs_out_of_steps_says_so():
     with pytest.warns(UserWarning, match="settled after 1 step.* Pass .*max_iterations=2"):
         result = fit(drawn(100, 10), method=Variational(max_iterations=1))
     assert not result.converged

@@ -1,14 +1,9 @@
 """Batches of respondents, which together are everybody."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 
 from irtkit import (
-    FitResult,
     ItemParameters,
     Variational,
     WeakPrior,
@@ -21,15 +16,11 @@ from irtkit.calibration.variational.inference import Batches
 from irtkit.data.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 
-if TYPE_CHECKING:
-    from irtkit.irf import ModelName
-    from irtkit.responses import ResponseMatrix
-
 N, SIZE = 60, 15
 NODES = fixed_nodes(41, 6.0)
 
 
-def drawn(kind: str = "complete", n: int = N, n_items: int = 8) -> ResponseMatrix:
+def drawn(kind="complete", n=N, n_items=8):
     generator = np.random.default_rng(1)
     items = ItemParameters.from_difficulty(
         generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
@@ -43,16 +34,14 @@ def drawn(kind: str = "complete", n: int = N, n_items: int = 8) -> ResponseMatri
     return add_synthetic(responses) if kind == "synthetic" else responses
 
 
-def whole_and_batches(
-    responses: ResponseMatrix, size: int, model: ModelName
-) -> tuple[Batches, Batches]:
+def whole_and_batches(responses, size, model):
     rows = patterns_of(responses, synthetic_is_real=False)
     problem, schedule = problem_of(rows, model, WeakPrior()), GridSchedule()
     whole, batches = (Batches(problem, schedule, rows, n, seed=3) for n in (None, size))
     return whole, batches
 
 
-def parameters_of(model: ModelName, n_items: int = 8) -> Any:
+def parameters_of(model, n_items=8):
     generator = np.random.default_rng(5)
     return generator.normal(0.3, 1.0, (n_items, 3 if model == "3PL" else 2))
 
@@ -60,7 +49,7 @@ def parameters_of(model: ModelName, n_items: int = 8) -> Any:
 @pytest.mark.parametrize(
     ("kind", "model"), [("missing", "3PL"), ("repeated", "2PL"), ("synthetic", "2PL")]
 )
-def test_the_sum_over_batches_is_the_whole(kind: str, model: ModelName) -> None:
+def test_the_sum_over_batches_is_the_whole(kind, model):
     whole, batches = whole_and_batches(drawn(kind), SIZE, model)
     points = np.stack([parameters_of(model), parameters_of(model) + 0.1])
     # sums in 32 bits
@@ -76,19 +65,17 @@ def test_the_sum_over_batches_is_the_whole(kind: str, model: ModelName) -> None:
 
 
 @pytest.fixture(scope="module")
-def many() -> ResponseMatrix:
+def many():
     return drawn(n=600, n_items=12)
 
 
 @pytest.fixture(scope="module")
-def whole(many: ResponseMatrix) -> FitResult:
+def whole(many):
     return fit(many, method="vi")
 
 
 @pytest.mark.parametrize("size", [130, 600])
-def test_fits_by_batches_are_the_whole_fit(
-    many: ResponseMatrix, whole: FitResult, size: int
-) -> None:
+def test_fits_by_batches_are_the_whole_fit(many, whole, size):
     result = fit(many, method=Variational(batch=size))
     names = ["discrimination", "intercept"]
     off = result.items[names].to_numpy() - whole.items[names].to_numpy()

@@ -1,41 +1,30 @@
 """Draws, intervals and moments of a posterior, and what becomes of them in files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from irtkit import (
-    FitResult,
     ItemParameters,
     ItemPrior,
     Normal,
-    ResponseMatrix,
     add_synthetic,
     fit,
     load,
     simulate_responses,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from irtkit.calibration.variational.posterior import Posterior
-    from irtkit.irf import ModelName
-
 N_DRAWS = 4000
 LOG_NORMAL = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))
-FITS: dict[str, tuple[ModelName, Any]] = {
+FITS = {
     **{model: (model, "weak") for model in ("Rasch", "2PL", "3PL")},
     "2PL, empirical": ("2PL", "empirical"),
     "2PL, signs": ("2PL", LOG_NORMAL),
 }
 
 
-def drawn(kind: str) -> ResponseMatrix:
+def drawn(kind):
     generator = np.random.default_rng(7)
     slope = generator.lognormal(0, 0.3, 10)
     slope[3] *= -1
@@ -51,25 +40,23 @@ def drawn(kind: str) -> ResponseMatrix:
     return add_synthetic(responses, "always-right")
 
 
-def posterior_of(result: FitResult) -> Posterior:
+def posterior_of(result):
     assert result.posterior is not None
     return result.posterior
 
 
 @pytest.fixture(scope="module", params=FITS)
-def result(request: pytest.FixtureRequest) -> FitResult:
+def result(request):
     model, prior = FITS[request.param]
     return fit(drawn(request.param), model, method="vi", prior=prior)
 
 
 @pytest.fixture(scope="module")
-def draws(result: FitResult) -> dict[str, Any]:
+def draws(result):
     return posterior_of(result).draws(N_DRAWS, seed=1)
 
 
-def test_draws_of_items_have_the_means_and_errors_of_the_table(
-    result: FitResult, draws: dict[str, Any]
-) -> None:
+def test_draws_of_items_have_the_means_and_errors_of_the_table(result, draws):
     for name in {"discrimination", "intercept", "guessing"} & set(draws):
         errors = result.items[f"{name}_se"].to_numpy()
         if result.model == "Rasch" and name == "discrimination":
@@ -82,7 +69,7 @@ def test_draws_of_items_have_the_means_and_errors_of_the_table(
         assert draws[name].std(axis=0) == pytest.approx(errors, rel=0.1)
 
 
-def test_abilities_on_the_scale_of_the_sample_are_those_of_the_table(result: FitResult) -> None:
+def test_abilities_on_the_scale_of_the_sample_are_those_of_the_table(result):
     ability = posterior_of(result).draws(N_DRAWS, seed=2, scale="sample")["ability"]
     real = ability[:, ~result.synthetic]
     assert real.mean(axis=1) == pytest.approx(0, abs=1e-10)
@@ -96,7 +83,7 @@ def test_abilities_on_the_scale_of_the_sample_are_those_of_the_table(result: Fit
     assert spread[~result.synthetic] == pytest.approx(1, abs=0.12)
 
 
-def test_both_scales_give_the_same_probabilities(result: FitResult) -> None:
+def test_both_scales_give_the_same_probabilities(result):
     parts = []
     for scale in ("population", "sample"):
         found = posterior_of(result).draws(50, seed=3, scale=scale)
@@ -105,7 +92,7 @@ def test_both_scales_give_the_same_probabilities(result: FitResult) -> None:
     assert parts[1] == pytest.approx(parts[0], abs=1e-8)
 
 
-def test_a_posterior_turned_round_gives_the_same_probabilities(result: FitResult) -> None:
+def test_a_posterior_turned_round_gives_the_same_probabilities(result):
     if result.model == "Rasch":
         pytest.skip("ability rises with the proportion right")
     one = posterior_of(result)
@@ -120,7 +107,7 @@ def test_a_posterior_turned_round_gives_the_same_probabilities(result: FitResult
     assert turned["discrimination_low"].to_numpy() == pytest.approx(expected)
 
 
-def test_intervals_are_quantiles_of_draws(result: FitResult, draws: dict[str, Any]) -> None:
+def test_intervals_are_quantiles_of_draws(result, draws):
     table = posterior_of(result).item_intervals(0.8, n=N_DRAWS, seed=6)
     assert list(table.index) == list(result.item_labels)
     for name in {"discrimination", "intercept", "guessing"} & set(draws):
@@ -133,7 +120,7 @@ def test_intervals_are_quantiles_of_draws(result: FitResult, draws: dict[str, An
     assert (table["difficulty_low"] <= table["difficulty_high"]).all()
 
 
-def test_a_saved_posterior_comes_back_equal(result: FitResult, tmp_path: Path) -> None:
+def test_a_saved_posterior_comes_back_equal(result, tmp_path):
     result.save(tmp_path / "fit.irt")
     back = load(tmp_path / "fit.irt")
     assert back.elbo == result.elbo
@@ -146,16 +133,11 @@ def test_a_saved_posterior_comes_back_equal(result: FitResult, tmp_path: Path) -
     assert (tmp_path / "again.irt").read_bytes() == (tmp_path / "fit.irt").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("method", "arguments", "named"),
-    [
-        ("draws", {"n": 0}, "n must be"),
-        ("draws", {"scale": "logit"}, "scale must be"),
-        ("item_intervals", {"probability": 1.0}, "probability"),
-    ],
-)
-def test_wrong_arguments_are_refused_by_name(
-    result: FitResult, method: str, arguments: dict[str, Any], named: str
-) -> None:
+@pytest.mark.parametrize(("method", "arguments", "named"), [
+    ("draws", {"n": 0}, "n must be"),
+    ("draws", {"scale": "logit"}, "scale must be"),
+    ("item_intervals", {"probability": 1.0}, "probability"),
+])  # fmt: skip
+def test_wrong_arguments_are_refused_by_name(result, method, arguments, named):
     with pytest.raises(ValueError, match=named):
         getattr(posterior_of(result), method)(**arguments)

@@ -1,9 +1,5 @@
 """Coordinates of items, and the prior in these: densities, derivatives and expectations."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
@@ -11,25 +7,16 @@ from scipy.stats import beta, norm, t
 
 from irtkit import Beta, ItemPrior, Normal, WeakPrior
 from irtkit.calibration.empirical import ItemDistribution
-from irtkit.calibration.variational.target import Point, Target, target_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.calibration.priors import AtPrior
-    from irtkit.calibration.variational.guide import Guide
-
-    Array = NDArray[np.float64]
-
+from irtkit.calibration.variational.target import Point, target_of
 
 STEP = 1e-6
 
 
-def test_jacobians_are_differences_of_parameters(target: Target, point: Point) -> None:
+def test_jacobians_are_differences_of_parameters(target, point):
     coordinates = target.coordinates
     by_own, by_shared = coordinates.jacobian(point)
 
-    def moved(own: Array, shared: Array) -> Array:
+    def moved(own, shared):
         ends = [
             coordinates.parameters(Point(point.own + sign * own, point.shared + sign * shared))
             for sign in (STEP, -STEP)
@@ -44,24 +31,24 @@ def test_jacobians_are_differences_of_parameters(target: Target, point: Point) -
         assert by_shared[:, :, k] == pytest.approx(moved(0 * point.own, unit), abs=1e-8)
 
 
-def moved(point: Point, flat: Array) -> Point:
+def moved(point, flat):
     """Point with own, then shared coordinates changed by a vector."""
     own = flat[: point.own.size].reshape(point.own.shape)
     return Point(point.own + own, point.shared + flat[point.own.size :])
 
 
-def coupled(target: Target, point: Point) -> AtPrior:
+def coupled(target, point):
     return target.coupled(point, target.coordinates.parameters(point))
 
 
-def written_out(target: Target, point: Point) -> float:
+def written_out(target, point):
     """The log density that the documentation of each prior states, in SciPy's words."""
     coordinates, prior = target.coordinates, target.prior
     slope, intercept, *rest = coordinates.parameters(point).T
     total = 0.0
     if rest:
         guessing = 1 / (1 + np.exp(-rest[0]))
-        density: Any = prior.guessing if isinstance(prior, ItemPrior) else Beta(5, 17)
+        density = prior.guessing if isinstance(prior, ItemPrior) else Beta(5, 17)
         if isinstance(density, Normal):
             total += norm.logpdf(rest[0], density.mean, density.sd).sum()
         else:
@@ -79,7 +66,7 @@ def written_out(target: Target, point: Point) -> float:
     location, log_scale = point.shared
     total += norm.logpdf(location, 0, 5) + norm.logpdf(log_scale, 0, 1)
     ratio = slope * np.exp(-log_scale)
-    spread: Any = prior.intercept_spread
+    spread = prior.intercept_spread
     if isinstance(prior, ItemDistribution):
         spread = np.hypot(spread, prior.difficulty_spread * prior.slope * ratio)
         u, centre = np.arcsinh(ratio / prior.bend), np.arcsinh(1 / prior.bend)
@@ -94,9 +81,7 @@ def written_out(target: Target, point: Point) -> float:
     return float(total)
 
 
-def test_the_prior_is_the_density_that_its_documentation_states(
-    target: Target, point: Point
-) -> None:
+def test_the_prior_is_the_density_that_its_documentation_states(target, point):
     # a guide without spread: expectations are values
     at_point = target.expected_prior(point.own, np.zeros_like(point.own)).value
     found = at_point + coupled(target, point).log_density
@@ -112,8 +97,8 @@ def test_the_prior_is_the_density_that_its_documentation_states(
     assert of_items.sum() == pytest.approx(3 * (expected - shared), abs=1e-9)
 
 
-def test_the_gradient_of_the_whole_prior_is_its_derivative(target: Target, point: Point) -> None:
-    def log_density(at: Point) -> float:
+def test_the_gradient_of_the_whole_prior_is_its_derivative(target, point):
+    def log_density(at):
         return target.log_density(at, target.coordinates.parameters(at))
 
     units = 1e-5 * np.eye(point.own.size + point.shared.size)
@@ -125,7 +110,7 @@ def test_the_gradient_of_the_whole_prior_is_its_derivative(target: Target, point
     assert both == pytest.approx(np.array(expected) / 2e-5, rel=1e-5, abs=1e-5)
 
 
-def test_steep_slopes_meet_the_limit_of_the_weak_prior() -> None:
+def test_steep_slopes_meet_the_limit_of_the_weak_prior():
     target = target_of("2PL", WeakPrior(steep=0.5), np.ones(5), 100)
     point = Point(np.linspace(-2, 2, 10).reshape(5, 2), np.array([0.3, -0.1]))
     at_point = target.expected_prior(point.own, np.zeros_like(point.own)).value
@@ -133,9 +118,7 @@ def test_steep_slopes_meet_the_limit_of_the_weak_prior() -> None:
     assert found == pytest.approx(written_out(target, point), abs=1e-9)
 
 
-def test_expectations_of_the_prior_are_those_of_dense_integration(
-    target: Target, guide: Guide
-) -> None:
+def test_expectations_of_the_prior_are_those_of_dense_integration(target, guide):
     # 15 Gauss–Hermite points against 4,001 equal steps; the mixture of a learned prior, with its
     # bend between the two kinds, is the least smooth
     tolerance = 5e-3 if isinstance(target.prior, ItemDistribution) else 1e-3
@@ -162,7 +145,7 @@ def test_expectations_of_the_prior_are_those_of_dense_integration(
     assert found.value == pytest.approx(value, rel=tolerance)
 
 
-def test_intercepts_move_where_items_are_many_beside_respondents() -> None:
+def test_intercepts_move_where_items_are_many_beside_respondents():
     moving = [
         target_of("2PL", WeakPrior(), np.ones(n_items), 10).coordinates.intercepts_move
         for n_items in (20, 21)
