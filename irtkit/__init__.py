@@ -12,8 +12,7 @@ from typing import Any
 
 import lazy_loader
 
-from irtkit.capabilities import ASKED
-from irtkit.checks import did_you_mean
+from irtkit.capabilities import no_attribute
 from irtkit.printed import InNotebooks
 
 _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
@@ -33,14 +32,12 @@ GONE = {
 def __getattr__(name: str) -> Any:
     if name in GONE:
         raise AttributeError(f"irtkit.{name} is gone. Use {GONE[name]}")
-    if name in ASKED and name not in __all__:
-        raise AttributeError(f"irtkit.{name} is answered by {ASKED[name].python}")
     if name in __all__:
         public = _public(name)
         if not getattr(public, "__module__", "").startswith(("irtkit.io.", "irtkit.responses.")):
             import_module("irtkit.results")  # which gives results their methods
         return public
-    raise AttributeError(f"irtkit has no attribute {name}{did_you_mean(name, __all__)}")
+    raise no_attribute("irtkit", name, __all__, {})
 
 
 def _html_of(shown: Any) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from irtkit.checks import did_you_mean
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 MARKS = "items without ordered levels"
 LEVELS = "ordered levels"
@@ -217,6 +219,7 @@ _READ = Answer("irtkit.read_responses(path)", "irtkit inspect")
 _ITEMS = Answer("irtkit.fit(responses).items", "irtkit fit")
 _ABILITY = Answer("irtkit.fit(responses).respondents", "irtkit fit")
 _PAIR = Answer("irtkit.compare_systems(result, a, b)", "irtkit compare-systems")
+_PLOTS = Answer("irtkit.plots", "irtkit report")
 _GROUPS = Answer("irtkit.differential_functioning(responses, group)", "irtkit differential")
 _DUPLICATES = Answer(
     "irtkit.health(result) for items, irtkit.similar_respondents(result) for systems",
@@ -232,6 +235,7 @@ _VERSIONS = Answer(
 )
 ASKED: Mapping[str, Answer] = {
     "ab_test": _PAIR,
+    "ability": _ABILITY,
     "alpha": _HEALTH,
     "calibrate": _FIT,
     "ceiling": _HEALTH,
@@ -240,6 +244,7 @@ ASKED: Mapping[str, Answer] = {
         "irtkit.compare_systems(result, a, b), or irtkit.compare_difficulties(result) of items",
         "irtkit compare-systems for systems, irtkit compare for items",
     ),
+    "csv": _READ,
     "dif": _GROUPS,
     "dimensions": Answer("irtkit.fit(responses, abilities='auto')", "irtkit fit --abilities auto"),
     "discrimination": _ITEMS,
@@ -249,21 +254,24 @@ ASKED: Mapping[str, Answer] = {
     "flag": _AUDIT,
     "guessing": _ITEMS,
     "inspect": _READ,
+    "irt": _FIT,
     "items": _ITEMS,
     "kappa": Answer("irtkit.fleiss_kappa(ratings)", "irtkit.fleiss_kappa in Python"),
-    "load_csv": _READ,
-    "load_logs": _READ,
+    "logs": _READ,
+    "merge": Answer("irtkit.read_responses([first, second])", "irtkit merge"),
     "mislabeled": _AUDIT,
     "mislabelled": _AUDIT,
     "outliers": _AUDIT,
     "plan": _PLAN,
-    "plot": Answer("irtkit.plots", "irtkit report"),
+    "plot": _PLOTS,
+    "plots": _PLOTS,
     "power": _PLAN,
     "predict": Answer("irtkit.fit(responses).probability()", "irtkit score"),
     "rank": _BOARD,
     "ranking": _BOARD,
+    "rasch": Answer("irtkit.fit(responses, 'Rasch')", "irtkit fit --model Rasch"),
     "read": _READ,
-    "read_csv": _READ,
+    "sample_size": _PLAN,
     "saturated": _HEALTH,
     "saturation": _HEALTH,
     "select": Answer("irtkit.select_items(result, k)", "irtkit select"),
@@ -274,10 +282,48 @@ ASKED: Mapping[str, Answer] = {
     "subset": Answer("irtkit.select_items(result, k)", "irtkit select"),
     "summary": Answer("print(irtkit.fit(responses))", "irtkit fit"),
     "suspects": _AUDIT,
+    "systems": _ABILITY,
     "theta": _ABILITY,
+    "to_csv": Answer("irtkit.write_table(irtkit.fit(responses).items, path)", "irtkit fit --out"),
     "versions": _VERSIONS,
 }
 """Words that people try as functions or commands, and what to use."""
+
+
+def answer_to(word: str) -> Answer | None:
+    """What answers a word that people try, or a name that holds one, such as read_logs."""
+    name = word.lower()
+    return next((ASKED[part] for part in (name, *name.split("_")) if part in ASKED), None)
+
+
+def no_attribute(
+    owner: str, name: str, names: Iterable[str], tables: Mapping[str, Iterable[str]]
+) -> AttributeError:
+    """The error for an attribute that is not there, which names what answers it.
+
+    ``tables`` has the columns of the tables of the owner, by their names.
+    """
+    where = f"{owner}.{name}"
+    answer = answer_to(name)
+    if answer is not None and f".{owner}(" in answer.python:
+        answer = None  # which this is already
+    if answer is None or name.lower() not in ASKED:
+        for function in FUNCTIONS:
+            if function in {name, f"plots.{name}"}:
+                return AttributeError(f"{where} is the function irtkit.{function}")
+        places = [f"{owner}.{other}" for other in names if tables and name in other]
+        for table, columns in tables.items():
+            like = [str(column) for column in columns if name in str(column)]
+            places += [f"{owner}.{table}[{min(like, key=len)!r}]"] if like else []
+        if places:
+            return AttributeError(f"{where} is in {' and '.join(places)}")
+        suggestion = did_you_mean(name, names)
+        if suggestion or answer is None:
+            return AttributeError(f"{owner} has no attribute {name}{suggestion}")
+    python = answer.python
+    if owner == "result":
+        python = python.replace("irtkit.fit(responses)", owner)
+    return AttributeError(f"{where} is answered by {python}")
 
 
 def limit_of(feature: str, given: object) -> Limit | None:

@@ -29,6 +29,7 @@ _INSTEAD = {
     "Judges": "irtkit.judges returns one",
     "CharacteristicCurves": "irtkit.characteristic_curves returns one",
 }  # What to type instead, by the name of the class.
+_BEGINNING = 5  # Letters that name what begins with them: loglik is log_likelihood.
 _LIKENESS = 0.7  # Of a suggested name: one letter more or less in three, so that 4PL is not 3PL.
 NO_NUMBERS = (complex, np.complexfloating, np.datetime64, np.timedelta64)  # Though Python converts.
 MOST_TIMES = 100_000  # Repetitions, for example draws: a share of them is known to 0.0016.
@@ -72,7 +73,11 @@ def not_one_of(name: str, value: object, names: Collection[str]) -> ValueError:
 def did_you_mean(value: object, names: Iterable[str]) -> str:
     """Ask for the name that is most like a value, if one is: ", did you mean '2PL'?"."""
     like = {name.lower(): name for name in names}
-    matches = get_close_matches(str(value)[:80].lower(), like, 1, _LIKENESS)
+    word = str(value)[:_LINE].lower()
+    matches = get_close_matches(word, like, 1, _LIKENESS)
+    letters = word.replace("_", "")
+    if len(letters) >= _BEGINNING:
+        matches += [name for name in like if name.replace("_", "").startswith(letters)]
     return f", did you mean {short(like[matches[0]])}?" if matches else ""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from irtkit.calibration.calibrated import calibrated_items
 from irtkit.calibration.priors import ItemPrior, WeakPrior, prior_of
-from irtkit.calibration.result import FitResult, Settings, is_saved
+from irtkit.calibration.result import FORMAT, FitResult, Settings, is_saved, saved_in
 from irtkit.capabilities import EMPIRICAL, LEVELS, ON_DEVICES, SEVERAL, VARIATIONAL, require
 from irtkit.checks import (
     as_number,
@@ -31,6 +31,7 @@ from irtkit.irf import OF_LEVELS, model_name
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.levels import USUAL_POINTS, WIDEST, kinds_of, level_items, levels_of
+from irtkit.storage import name_of
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -416,7 +417,7 @@ def fit(
         require("fixed=", anchors.parameters)
     if model in OF_LEVELS and not isinstance(responses, ResponseMatrix):
         reading["levels"] = True
-    responses = as_responses(responses, **reading)
+    responses = responses_for(responses, **reading)
     if model in OF_LEVELS:
         level_items(responses, model)
     check_data(responses, method)
@@ -456,7 +457,7 @@ def _with_levels(
     Numbers from 1 may be answers as well.
     """
     try:
-        return as_responses(responses, **reading), []
+        return responses_for(responses, **reading), []
     except ReadingError as error:
         of_numbers = error.finding.code in {"levels", "numbers"}
         if not of_numbers or reading.get("score_range") is not None:
@@ -555,6 +556,23 @@ def _check(tol: object, max_iterations: object, mesh: object) -> None:
 
     if not isinstance(mesh, Mesh):
         raise TypeError(f"mesh must be a jax.sharding.Mesh or None, got {type(mesh).__name__}")
+
+
+def responses_for(given: object, **reading: Any) -> ResponseMatrix:
+    """Responses of a result, of one that a path holds, or what `irtkit.read_responses` reads."""
+    from irtkit.abilities.result import read_any
+
+    if isinstance(given, str | PathLike):
+        saved = saved_in(given)
+        kind = name_of(saved) if saved.is_file() else None
+        if kind == FORMAT.name:
+            given = read_any(saved)
+        elif kind is not None:
+            rule = f"{given} is a saved {kind.removeprefix('irtkit ')}, which holds no responses"
+            raise ValueError(f"{rule}. Give responses or a result (irtkit.score takes both files)")
+    if isinstance(given, FitResult):
+        given = given.saved_responses
+    return as_responses(given, **reading)
 
 
 def result_for(question: str, given: object) -> FitResult:

@@ -13,6 +13,7 @@ from functools import cache
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from irtkit.capabilities import no_attribute
 from irtkit.findings import spelled
 
 if TYPE_CHECKING:
@@ -38,6 +39,16 @@ class InNotebooks:
 
     def _repr_html_(self) -> str:
         return InNotebooks.html_of(self)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say which column or other attribute holds what people look for."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if hasattr(type(self), name):
+            return object.__getattribute__(self, name)  # which says why a property has no value
+        fields = getattr(self, "__dict__", {})  # a matrix has slots
+        tables = {field: value for field, value in fields.items() if hasattr(value, "columns")}
+        raise no_attribute(type(self).__name__.lower(), name, dir(self), tables)
 
 
 def printable(label: Hashable) -> str:

@@ -16,8 +16,7 @@ import numpy as np
 
 from irtkit.abilities.result import read_any
 from irtkit.calibration.result import FitResult
-from irtkit.capabilities import ASKED, FUNCTIONS
-from irtkit.checks import did_you_mean
+from irtkit.capabilities import no_attribute
 from irtkit.fitting import EM, Variational, fit
 
 if TYPE_CHECKING:
@@ -106,16 +105,15 @@ class Questions:
         """Names for people. Other attributes may change."""
         return list(PUBLIC)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self: Any, name: str) -> Any:
         """Say what answers a word that people try, or why a property has no value."""
         if hasattr(type(self), name):
             return object.__getattribute__(self, name)  # which says why
-        if name in FUNCTIONS:
-            raise AttributeError(f"result.{name} is the function irtkit.{name}")
-        if name in ASKED:
-            answer = ASKED[name].python.replace("irtkit.fit(responses)", "result")
-            raise AttributeError(f"result.{name} is answered by {answer}")
-        raise AttributeError(f"FitResult has no attribute {name}{did_you_mean(name, PUBLIC)}")
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise no_attribute(
+            "result", name, PUBLIC, {"items": self.items, "respondents": self.respondents}
+        )
 
     @cached_property
     def key_verdict(self: Any) -> KeyVerdict:

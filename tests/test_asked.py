@@ -17,6 +17,11 @@ ITEMS = irtkit.ItemParameters.from_difficulty([1.0] * 30, [k / 10 - 1.5 for k in
 RESPONSES = irtkit.simulate_responses(ITEMS, [k / 15 - 2 for k in range(60)], seed=3)
 ANSWERED = {word: answer.python for word, answer in ASKED.items() if word not in irtkit.__all__}
 MISSPELT = {
+    "read_logs": "irtkit.read_responses(path)",
+    "find_mislabelled": "irtkit.audit(result)",
+    "Rasch": "irtkit.fit(responses, 'Rasch')",
+    "IRT": "irtkit.fit(responses)",
+    "wright_map": "irtkit.plots.wright_map",
     "laederboard": "'leaderboard'",
     "item_fits": "'item_fit'",
     "read_response": "'read_responses'",
@@ -50,6 +55,19 @@ def test_a_result_answers_its_questions_or_names_what_does(result: Any) -> None:
         _ = result.select_items
     with pytest.raises(AttributeError, match="did you mean 'leaderboard'"):
         _ = result.leaderbord
+    for word, place in (
+        ("systems", "result.respondents"),
+        ("difficulty", "result.items['difficulty']"),
+        ("plots", "irtkit.plots"),
+        ("to_csv", "irtkit.write_table(result.items, path)"),
+        ("loglik", "log_likelihood"),
+    ):
+        with pytest.raises(AttributeError, match=re.escape(place)):
+            getattr(result, word)
+    with pytest.raises(AttributeError, match=re.escape("audit.items['called']")):
+        _ = result.audit().called
+    with pytest.raises(AttributeError, match=r"health\.near_duplicates"):
+        _ = result.health().duplicates
     with pytest.raises(AttributeError, match="is for several abilities"):
         _ = result.abilities
     assert not [name for name in dir(result) if name.startswith("_")]
@@ -65,6 +83,15 @@ def test_methods_are_the_functions(result: Any, tmp_path: Path) -> None:
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
+def test_answers_are_read_from_a_file(tmp_path: Path) -> None:
+    answers = RESPONSES.to_frame().map("{:.0f}".format)
+    answers.to_csv(tmp_path / "answers.csv")
+    result = irtkit.fit(RESPONSES)
+    found = [irtkit.audit(result, predictions=x) for x in (answers, tmp_path / "answers.csv")]
+    assert found[0].items.equals(found[1].items)
+    assert "strong_answer" in found[1].items
+
+
 def test_functions_take_responses_and_saved_results(result: Any, tmp_path: Path) -> None:
     RESPONSES.to_frame().to_csv(tmp_path / "r.csv")
     result.save(tmp_path / "r.npz")
@@ -73,5 +100,16 @@ def test_functions_take_responses_and_saved_results(result: Any, tmp_path: Path)
         assert repr(irtkit.leaderboard(given)) == board
     for name in ("item_fit", "flag_items", "wrong_keys", "similar_respondents", "local_dependence"):
         assert getattr(irtkit, name)(RESPONSES).equals(getattr(irtkit, name)(result))
+    (tmp_path / "fit").mkdir()
+    result.save(tmp_path / "fit" / "result.npz")
+    for given in (result, str(tmp_path / "fit")):
+        assert irtkit.gate(given, RESPONSES).verdict == irtkit.gate(RESPONSES, result).verdict
+        assert irtkit.drift(given, given).shift == irtkit.drift(result, result).shift
+    assert irtkit.report(tmp_path / "r.csv") == tmp_path / "r.html"
+    with pytest.raises(FileExistsError, match=r"r\.html exists already"):
+        irtkit.report(str(tmp_path / "r.csv"))
+    irtkit.select_items(result, 5).save(tmp_path / "few.npz")
+    with pytest.raises(ValueError, match="is a saved selection, which holds no responses"):
+        irtkit.leaderboard(tmp_path / "few.npz")
     with pytest.raises(TypeError, match="result must be a FitResult, or responses"):
         irtkit.audit(3)

@@ -268,7 +268,7 @@ def test_a_page_is_written_next_to_its_input_and_over_nothing(here: Path) -> Non
     for words in ("<h1>Spring</h1>", "Predicted difficulty", "Measures of difficulty compared"):
         assert words in text
     told = refused("report results.csv", here)
-    assert "results.html exists already. Add --out results.html to replace it" in told
+    assert "results.html exists already. Name it to replace it (--out" in told
     assert (here / "results.html").read_text(encoding="utf-8") == text
     os.utime(here / "results.csv", (0, 0))
     printed("report results.csv --out results.html", here)
@@ -278,7 +278,7 @@ def test_a_page_is_written_next_to_its_input_and_over_nothing(here: Path) -> Non
     (here / "runs").mkdir()
     write_crowd(here / "runs")
     assert printed("report runs/", here) == "wrote runs.html\n"
-    assert "--out must name the page" in refused("report 'r*.csv'", here)
+    assert "Name the page (--out" in refused("report 'r*.csv'", here)
     assert "ends in .html or .htm" in refused("report results.csv --out page.pdf", here)
 
 

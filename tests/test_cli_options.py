@@ -16,8 +16,8 @@ import pytest
 import irtkit
 from irtkit.capabilities import ASKED
 from irtkit.cli.commands import cli
-from irtkit.cli.inputs import read_labelled
 from irtkit.io.overview import overview
+from irtkit.io.tables import read_labelled
 from irtkit.responses.tables import Settings
 from tests.commands import printed, refused, run, write_crowd
 from tests.crowds import crowd, fitted

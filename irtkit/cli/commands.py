@@ -20,11 +20,10 @@ from irtkit.cli.inputs import (
     fitted_to,
     how_to_read,
     kept_items,
-    read_labelled,
     read_rows,
     result_of,
 )
-from irtkit.cli.options import JUDGE_FILES, SHOW_ALL, Group, names_of, page_of, reading_help
+from irtkit.cli.options import JUDGE_FILES, SHOW_ALL, Group, names_of, reading_help
 from irtkit.cli.outputs import (
     command_for,
     described,
@@ -37,8 +36,9 @@ from irtkit.cli.outputs import (
     write_fit,
 )
 from irtkit.cli.process import run
-from irtkit.files import replacing
+from irtkit.files import check_writable, replacing
 from irtkit.findings import Finding, Remedy, reasons_text
+from irtkit.io.tables import as_labelled
 from irtkit.printed import Shown, in_lines, printable
 
 if TYPE_CHECKING:
@@ -87,12 +87,17 @@ def _inspect(given: SimpleNamespace) -> None:
     irtkit inspect results.csv
     irtkit inspect runs/
     """
-    from irtkit.calibration.result import saved_in
+    from irtkit.calibration.result import FORMAT, saved_in
     from irtkit.io.overview import overview
+    from irtkit.storage import name_of
 
-    if (saved := saved_in(given.path)) != given.path:
+    saved = saved_in(given.path)
+    kind = name_of(saved) if saved.is_file() else None
+    if kind == FORMAT.name:
         sentence = f"{irtkit.load(saved)!r}: a saved fit"
         click.echo(in_lines([f"{sentence}, which audit, compare, leaderboard and report take"]))
+    elif kind is not None:
+        click.echo(in_lines([f"a saved {kind.removeprefix('irtkit ')}, which score takes"]))
     else:
         click.echo(str(overview(given.path, **how_to_read(given))))
 
@@ -287,8 +292,7 @@ def _audit(given: SimpleNamespace) -> int:
     irtkit audit runs/ --for inspect --removed called
     """
     thresholds = {name: getattr(given, name) for name in ("fdr", "extreme_difficulty", "chance")}
-    file = given.predictions
-    answers = None if file is None else read_labelled(file, "--predictions")
+    answers = as_labelled(given.predictions, "--predictions")
     families = column_or_name(given, "families")
     result = result_of(given)
     responses = result.responses
@@ -619,13 +623,12 @@ def _report(given: SimpleNamespace) -> None:
     irtkit report results.csv
     irtkit report runs/ --metric match --title Spring --out spring.html
     """
-    out = page_of(given.responses) if given.out is None else given.out
-    names = ("predictions", "difficulties")
-    tables = {
-        name: read_labelled(path, f"--{name}")
-        for name in names
-        if (path := getattr(given, name)) is not None
-    }
+    from irtkit.report.report import page_for
+
+    out = given.out
+    if out is None:
+        out = page_for(given.responses)
+        check_writable(out, "--out")
     families = column_or_name(given, "families")
     changed = datetime.fromtimestamp(given.responses.stat().st_mtime, UTC)
     irtkit.report(
@@ -636,7 +639,8 @@ def _report(given: SimpleNamespace) -> None:
         compare=given.compare,
         fdr=given.fdr,
         date=given.date or changed.date().isoformat(),
-        **tables,
+        predictions=as_labelled(given.predictions, "--predictions"),
+        difficulties=as_labelled(given.difficulties, "--difficulties"),
     )
     click.echo(printable(f"wrote {out}"))
 

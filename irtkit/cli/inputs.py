@@ -14,8 +14,9 @@ from click.core import ParameterSource
 from irtkit.checks import counted, short
 from irtkit.cli.options import FITTING, METRICS, READING, names_of, options
 from irtkit.cli.process import show_log
-from irtkit.files import TO_WRITE, ordinary_file
+from irtkit.files import TO_WRITE
 from irtkit.findings import Finding, warn
+from irtkit.io.tables import TABLE_ENDINGS, is_file, read_labelled, read_metrics
 from irtkit.printed import printable
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ def how_to_read(given: SimpleNamespace) -> dict[str, Any]:
 def read_rows(path: Any, **how: Any) -> ResponseMatrix:
     """Read responses, unless a file to write would be read with them the next time."""
     from irtkit.calibration.result import RESULT_FILE
+    from irtkit.fitting import responses_for
     from irtkit.io.layouts import is_table
     from irtkit.io.logs import holds_logs, stands_for_several
-    from irtkit.io.reading import read_responses
 
     for name, target in TO_WRITE.get() if isinstance(path, Path) else ():
         real, place = target.resolve(), path.resolve()
@@ -64,7 +65,7 @@ def read_rows(path: Any, **how: Any) -> ResponseMatrix:
             within = real.is_relative_to(place) and is_table(real) and not holds_logs(path)
         if within or real == place / RESULT_FILE:
             raise ValueError(f"{name}: would be read with {path} the next time. Write elsewhere")
-    return read_responses(path, **how)
+    return responses_for(path, **how)
 
 
 def _read(given: SimpleNamespace) -> ResponseMatrix:
@@ -121,7 +122,6 @@ def fitted(
     from irtkit.calibration.priors import WeakPrior
     from irtkit.difficulty.quality import quality_of
     from irtkit.fitting import silently
-    from irtkit.io.tables import is_file, read_metrics
     from irtkit.results import fit
 
     responses, settings = _read(given), vars(given)
@@ -214,27 +214,6 @@ def _number_or_word(text: str) -> Any:
     return int(text) if text.isascii() and text.isdigit() else text
 
 
-def read_labelled(path: Path, option: str) -> pd.DataFrame:
-    """Read a table as text, its first column as index and empty cells as None."""
-    from irtkit.io.text import naming, read_text_table
-
-    try:
-        ordinary_file(path)
-    except OSError as error:
-        raise type(error)(f"{option} {error}") from error
-    with naming(path, option):
-        table = read_text_table(path)
-        if table.shape[1] < 2:
-            raise ValueError("needs a column of labels and at least one more")
-        labels = table.iloc[:, 0]
-        if (blank := labels.str.strip() == "").any():
-            raise ValueError(f"row {int(blank.argmax()) + 1} lacks a label")
-        if (twice := labels.duplicated()).any():
-            raise ValueError(f"{labels[twice].iloc[0]!r} occurs twice")
-        table = table.set_index(table.columns[0]).rename_axis(None)
-        return table.where(table != "", None)
-
-
 _OF_COLUMN = {
     "families": "the system and its family",
     "family": "the system and its family",
@@ -245,8 +224,6 @@ _OF_COLUMN = {
 
 def column_or_name(given: SimpleNamespace, name: str) -> Any:
     """Read the table of labels and one more column that an option names, unless it is a word."""
-    from irtkit.io.tables import TABLE_ENDINGS, is_file
-
     value, option = getattr(given, name), f"--{name}"
     if value is None or not (is_file(value) or value.endswith(TABLE_ENDINGS)):
         return value

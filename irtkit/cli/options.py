@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.calibration.result import RESULT_FILE
-from irtkit.capabilities import ASKED
+from irtkit.capabilities import answer_to
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import check_writable, to_be_written
-from irtkit.io.logs import stands_for_several
 from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.irf import EXTREME, MODELS
 from irtkit.printed import in_lines
@@ -142,19 +141,6 @@ def check_out(out: Path, endings: tuple[str, ...], option: str = "--out") -> Non
         raise ValueError(f"{option} {out}: is a file of the fit in {real.parent}")
 
 
-def page_of(responses: Path) -> Path:
-    """The page next to the responses, with the same name. It must not be there yet."""
-    path = responses if responses.name else responses.absolute()
-    if stands_for_several(path) and not path.is_dir():
-        raise ValueError(f"--out must name the page, since {path} stands for several files")
-    stem = path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
-    page = path.with_name(f"{stem}.html")
-    if page.exists():
-        raise FileExistsError(f"{page} exists already. Add --out {page} to replace it")
-    check_out(page, _PAGES)
-    return page
-
-
 def _numbers(text: str) -> Any:
     if text == "adaptive":
         return text
@@ -172,7 +158,6 @@ def names_of(given: Iterable[str]) -> list[str]:
     return [name.strip() for row in csv.reader(given, skipinitialspace=True) for name in row]
 
 
-_PAGES = (".html", ".htm")
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("PATH", "FILE"), Given()),
     **dict.fromkeys(("FILE|NAME", "FILE|NAMES", "FILE|LABEL", "NUMBER|FILE"), _Text()),
@@ -185,7 +170,7 @@ _TYPES: dict[str, Any] = {
     "TABLE": Given(endings=TABLE_ENDINGS),
     "TABLE|NPZ": Given(endings=(*TABLE_ENDINGS, ".npz")),
     "OUT": Given(endings=("",)),  # the format says which
-    "PAGE": Given(endings=_PAGES),
+    "PAGE": Given(endings=(".html", ".htm")),
     "MARKDOWN": Given(endings=(".md", ".txt")),
     "FOLDER": Given(files=FIT_FILES),
     "TABLES": Given(files=COMPARISON_FILES),
@@ -346,8 +331,9 @@ class Group(_Help, click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return a command. A word that people try is an error that names the command to use."""
         command = super().get_command(ctx, name)
-        if command is None and name in ASKED:
-            raise click.UsageError(f"{name} is answered by {ASKED[name].command}")
+        answer = answer_to(name)
+        if command is None and answer is not None:
+            raise click.UsageError(f"{name} is answered by {answer.command}")
         return command
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration import FitResult
 from irtkit.calibration.changes import answers_in, changes
 from irtkit.capabilities import require
 from irtkit.checks import check_number, check_one_of, first_names, short
@@ -20,8 +19,7 @@ from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import Finding, Remedy, warn
-from irtkit.fitting import fit, silently
-from irtkit.io.reading import as_responses
+from irtkit.fitting import fit, responses_for, silently
 from irtkit.responses.labels import by_label, category_name
 
 if TYPE_CHECKING:
@@ -132,9 +130,7 @@ def differential_functioning(
 
     check_number("fdr", fdr, above=0, below=1)
     require("differential_functioning", responses)
-    if isinstance(responses, FitResult):
-        responses = responses.saved_responses
-    matrix = as_responses(responses, **reading)
+    matrix = responses_for(responses, **reading)
     require("differential_functioning", matrix)
     everyone = patterns_of(matrix, synthetic_is_real=False)
     group, names = _groups(matrix, groups, cut, reference, focal)

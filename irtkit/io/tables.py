@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtkit.checks import check_type, check_unique, short
-from irtkit.files import as_path, head_of, open_bytes, open_text, replacing, replacing_text
+from irtkit.files import (
+    as_path,
+    head_of,
+    open_bytes,
+    open_text,
+    ordinary_file,
+    replacing,
+    replacing_text,
+)
 from irtkit.io import table_files
 from irtkit.io.json_text import json_document
 from irtkit.io.text import guarded, naming, read_text_table, rows_of, unguarded
@@ -29,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pandas as pd
+
+    Predictions = pd.DataFrame | str | os.PathLike[str] | None
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _TEXT = (*SEPARATORS, ".json")
@@ -192,6 +202,30 @@ def _indexed(frame: pd.DataFrame) -> pd.DataFrame:
         raise ValueError(f"row {int(labels.isna().argmax()) + 1} lacks a label in the first column")
     index = pd.Series(labels.map(str), dtype="str").array
     return frame.set_axis(pd.Index(index, name=labels.name or None))
+
+
+def as_labelled(given: Any, name: str) -> Any:
+    """Return what is given, or the table of a file by its labels."""
+    return read_labelled(given, name) if isinstance(given, str | os.PathLike) else given
+
+
+def read_labelled(path: str | os.PathLike[str], name: str) -> pd.DataFrame:
+    """Read a table as text, its first column as index and empty cells as None."""
+    try:
+        file = ordinary_file(path)
+    except OSError as error:
+        raise type(error)(f"{name} {error}") from error
+    with naming(file, name):
+        table = read_text_table(file)
+        if table.shape[1] < 2:
+            raise ValueError("needs a column of labels and at least one more")
+        labels = table.iloc[:, 0]
+        if (blank := labels.str.strip() == "").any():
+            raise ValueError(f"row {int(blank.argmax()) + 1} lacks a label")
+        if (twice := labels.duplicated()).any():
+            raise ValueError(f"{labels[twice].iloc[0]!r} occurs twice")
+        table = table.set_index(table.columns[0]).rename_axis(None)
+        return table.where(table != "", None)
 
 
 def as_metrics(given: Any) -> Any:

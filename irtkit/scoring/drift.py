@@ -18,8 +18,7 @@ from irtkit.capabilities import require
 from irtkit.checks import check_number
 from irtkit.data.patterns import patterns_of
 from irtkit.findings import Finding
-from irtkit.fitting import fit, silently
-from irtkit.io.reading import as_responses
+from irtkit.fitting import fit, responses_for, silently
 from irtkit.printed import Printed, Shown
 
 if TYPE_CHECKING:
@@ -164,12 +163,7 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
     check_number("fdr", fdr, above=0, below=1)
     for version in (old, new):
         require("drift", version)
-    matrices = [
-        version.saved_responses
-        if isinstance(version, FitResult)
-        else as_responses(version, **reading)
-        for version in (old, new)
-    ]
+    matrices = [responses_for(version, **reading) for version in (old, new)]
     for matrix in matrices:
         require("drift", matrix)
     with silently():

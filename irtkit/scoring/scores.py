@@ -26,7 +26,7 @@ from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.data.patterns import blocks, float_blocks, patterns_of
 from irtkit.files import as_path
 from irtkit.findings import Finding, warn
-from irtkit.io.reading import as_responses
+from irtkit.fitting import responses_for
 from irtkit.io.samples import CHOSEN
 from irtkit.irf import ItemParameters
 from irtkit.quadrature.posterior import ItemCurves, Posterior, nodes_for
@@ -174,14 +174,14 @@ def score(
             raise ValueError(
                 "items have several abilities: method must be EAP, and latent_sd is for one ability"
             )
-        matrix = _named_as(as_responses(responses, **reading), bank.labels)
+        matrix = _named_as(responses_for(responses, **reading), bank.labels)
         misfit = _chosen_misfit(matrix)
         bank = replace(bank, selected=bank.selected or not np.isnan(misfit).any())
         return bank.scored(matrix, level, np.nan_to_num(misfit))
     calibrated = items_for_scores(items, latent_sd)
     if not hasattr(responses, "cells"):
         reading = reading_for(calibrated, reading)
-    matrix = _named_as(as_responses(responses, **reading), calibrated.labels or ())
+    matrix = _named_as(responses_for(responses, **reading), calibrated.labels or ())
     table, findings = score_table(matrix, calibrated, method, level)
     for finding in findings:
         warn(finding)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.data.families import Families
+    from irtkit.io.tables import Predictions
 
 _LIKELY = 0.2  # Probability of a wrong key below which none is likely.
 _COLUMNS = (
@@ -181,7 +182,7 @@ def audit(
     extreme_difficulty: float = EXTREME,
     chance: float | None = None,
     families: Families | None = None,
-    predictions: pd.DataFrame | None = None,
+    predictions: Predictions = None,
     poor_fit: bool = False,
 ) -> Audit:
     """List the items to read, uninformative items, and respondents that answer alike.
@@ -206,7 +207,7 @@ def audit(
         more guessing are listed.
     families : mapping, Series, list or str, optional
         Family of every respondent, as in :func:`irtkit.flag_items`.
-    predictions : DataFrame, optional
+    predictions : DataFrame or path, optional
         The answers as text, respondents × items. Cells may be missing. Default: the answers of the
         responses, if they have any.
     poor_fit : bool, default False

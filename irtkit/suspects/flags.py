@@ -18,6 +18,7 @@ from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.diagnostics import poorly_fitting
 from irtkit.findings import Finding, warn
 from irtkit.fitting import result_for
+from irtkit.io.tables import as_labelled
 from irtkit.irf import EXTREME, Z95
 from irtkit.responses import item_texts
 from irtkit.suspects.wrong_keys import called_wrong, coded_answers, keyed
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
     from irtkit.data.families import Families
     from irtkit.data.slopes import SlopeSigns
+    from irtkit.io.tables import Predictions
     from irtkit.irf import Array
 
 UNINFORMATIVE = frozenset({"flat", "extreme"})
@@ -51,7 +53,7 @@ def flag_items(
     extreme_difficulty: float = EXTREME,
     chance: float | None = None,
     families: Families | None = None,
-    predictions: pd.DataFrame | None = None,
+    predictions: Predictions = None,
     poor_fit: bool = False,
 ) -> pd.DataFrame:
     """List the items of a fit to read, and then the uninformative ones, with the reasons.
@@ -76,7 +78,7 @@ def flag_items(
         Family of every respondent: by label, a list, or a column of the respondent table. "similar"
         joins the pairs of :func:`irtkit.similar_respondents`. Evidence on slopes is clustered by
         family. It never counts for more than without families, where near-duplicates are estimated.
-    predictions : DataFrame, optional
+    predictions : DataFrame or path, optional
         The answers as text, index = respondents, columns = items. Cells may be missing. Default:
         the answers of the responses, if they have any.
     poor_fit : bool, default False
@@ -179,7 +181,7 @@ def flagged(
     extreme_difficulty: float,
     chance: float | None,
     families: Families | None = None,
-    predictions: pd.DataFrame | None = None,
+    predictions: Predictions = None,
     *,
     poor_fit: bool = False,
 ) -> tuple[pd.DataFrame, float | None, list[Finding]]:
@@ -199,6 +201,7 @@ def flagged(
     }
     for setting in (name for name, used in settings.items() if used):
         require(setting, result)
+    predictions = as_labelled(predictions, "predictions")
     p_negative, findings = _p_negative(result, fdr, families)
     names = pd.Index(result.item_labels, name="item")
     keys = pd.DataFrame(np.nan, names, ["log_bayes_factor", "p_wrong_key"])

@@ -29,6 +29,7 @@ from irtkit.data.mixtures import known_components
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
 from irtkit.fitting import result_for
+from irtkit.io.tables import as_labelled
 from irtkit.irf import Z95, logistic
 from irtkit.threads import one_thread
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
+    from irtkit.io.tables import Predictions
     from irtkit.irf import Array
 
 
@@ -151,7 +153,7 @@ class _Bank(NamedTuple):
 
 
 @one_thread()
-def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd.DataFrame:
+def wrong_keys(result: FitResult, predictions: Predictions = None) -> pd.DataFrame:
     """Rank items by how likely it is that their key is wrong.
 
     :func:`irtkit.audit` uses this order. With the answers of the systems it also names the answer
@@ -161,7 +163,7 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     ----------
     result : FitResult
         What :func:`irtkit.fit` returned, with its responses.
-    predictions : DataFrame, optional
+    predictions : DataFrame or path, optional
         The answers as text, index = respondents, columns = items. Cells may be missing. Default:
         the answers of the responses, if they have any.
 
@@ -224,6 +226,7 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     digit-1553          1.0             1
     """
     result = result_for("wrong_keys", result)
+    predictions = as_labelled(predictions, "predictions")
     verdict = result.key_verdict if predictions is None else keyed(result, predictions)
     for finding in verdict.findings:
         if finding.severity == "warning":

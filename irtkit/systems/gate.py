@@ -19,7 +19,7 @@ import numpy as np
 from irtkit.checks import check_number, first_names, short
 from irtkit.data.patterns import patterns_of
 from irtkit.findings import Finding
-from irtkit.io.reading import as_responses
+from irtkit.fitting import responses_for
 from irtkit.printed import Printed, Shown, two_digits
 from irtkit.systems.paired import items_needed, tail
 from irtkit.systems.scores import Shares, numbered_clusters
@@ -112,8 +112,8 @@ def gate(
 
     Parameters
     ----------
-    old, new : ResponseMatrix, path or other responses
-        Responses of both runs to the same items: a ResponseMatrix or what
+    old, new : ResponseMatrix, FitResult, path or other responses
+        Responses of both runs to the same items: results with their responses, or what
         :func:`irtkit.read_responses` takes. Each holds one system of any name, or the same systems
         by label. Without an old system the gate does not pass.
     max_drop : float, default 0.02
@@ -155,7 +155,7 @@ def gate(
     """
     max_drop = check_number("max_drop", max_drop, least=0, below=1)
     level = check_number("level", level, above=0.5, below=1)
-    runs = [_answers(as_responses(run, **reading)) for run in (old, new)]
+    runs = [_answers(responses_for(run, **reading)) for run in (old, new)]
     before, after = (run.right.index for run in runs)
     if len(before) == len(after) == 1:
         before = runs[0].right.index = runs[0].trials.index = after

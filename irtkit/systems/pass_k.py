@@ -14,7 +14,7 @@ import numpy as np
 from irtkit.capabilities import require
 from irtkit.checks import check_whole, short
 from irtkit.data.patterns import patterns_of
-from irtkit.io.reading import as_responses
+from irtkit.fitting import responses_for
 from irtkit.systems.paired import mean_of
 from irtkit.systems.scores import Shares
 
@@ -65,7 +65,7 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     """
     import pandas as pd
 
-    matrix = as_responses(responses, **reading)
+    matrix = responses_for(responses, **reading)
     require("pass_k", matrix)
     shares = Shares.of(patterns_of(matrix, synthetic_is_real=True))
     trials = shares.trials
