@@ -78,6 +78,7 @@ class CalibratedItems:
     """The score on the items at some places that fewer than 5 % of those calibrated exceed."""
     selected: bool = False  # Whether they are items that were selected, to be asked of new systems.
     selected_of: int | None = None  # Items of the benchmark, if some were selected from it.
+    counted: NDArray[np.bool_] | None = None  # Which items the score is of, by default all.
     score_ranges: Ranges | None = None  # Worst and best score of items that were read as levels.
     responses: ResponseMatrix | None = (
         None  # Those that they were calibrated on, if these are saved.
@@ -123,8 +124,9 @@ class CalibratedItems:
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
-        """Which items have parameters, (n_items,)."""
-        return self.parameters.known
+        """Which items have parameters and count, (n_items,)."""
+        known = self.parameters.known
+        return known if self.counted is None else known & self.counted
 
     @property
     def unit(self) -> ItemParameters:

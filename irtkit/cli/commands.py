@@ -17,9 +17,7 @@ from irtkit.cli import outputs
 from irtkit.cli.inputs import (
     column_or_name,
     fitted,
-    fitted_to,
     how_to_read,
-    kept_items,
     read_rows,
     result_of,
 )
@@ -299,7 +297,10 @@ def _audit(given: SimpleNamespace) -> int:
     audit = irtkit.audit(result, families=families, predictions=answers, **thresholds)
     item_table = None if responses is None else responses.item_table
     items = audit.items.assign(reasons=audit.items["reasons"].map(reasons_text))
-    command = command_for(given, result, kept_items(given, result, audit.items))
+    removed = names_of(given.removed)
+    if removed and getattr(given, "for") is None:
+        raise ValueError("--removed is for --for, which was not given")
+    command = command_for(given, result, audit.kept(removed))
     show(given, audit.shown(given.top), described(items, item_table))
     click.echo(command, nl=False)
     counted = {None: 0, "any": int(audit.suspects["called"].sum()), "negative": audit.n_negative}
@@ -435,9 +436,13 @@ def _select(given: SimpleNamespace) -> None:
 
     families = column_or_name(given, "families")
     result = result_of(given, standard_errors=False)
-    result = fitted_to(result, kept_items(given, result))
     selection = irtkit.select_items(
-        result, given.k, families=families or SIMILAR, folds=given.folds, seed=given.seed
+        result,
+        given.k,
+        removed=names_of(given.removed),
+        families=families or SIMILAR,
+        folds=given.folds,
+        seed=given.seed,
     )
     out = given.out
     command = command_for(given, result, selection.items)

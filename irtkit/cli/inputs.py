@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 from click.core import ParameterSource
 
-from irtkit.checks import counted, short
+from irtkit.checks import counted
 from irtkit.cli.options import FITTING, METRICS, READING, names_of, options
 from irtkit.cli.process import show_log
 from irtkit.files import TO_WRITE
@@ -21,8 +20,6 @@ from irtkit.printed import printable
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
-
-    import pandas as pd
 
     from irtkit.responses import ResponseMatrix
 
@@ -181,33 +178,6 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
     logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)
     show_log()
     return result
-
-
-def kept_items(given: SimpleNamespace, result: Any, flags: pd.DataFrame | None = None) -> list[str]:
-    """Labels of the items without those that --removed names, which may be those called."""
-    names = {*names_of(given.removed)}
-    if names and getattr(given, "for", None) is None and flags is not None:
-        raise ValueError("--removed is for --for, which was not given")
-    if "called" in names:
-        from irtkit.suspects.flags import flag_items
-
-        table = flag_items(result) if flags is None else flags
-        names = names - {"called"} | {*table.index[table["called"]]}
-    if unknown := names.difference(result.item_labels):
-        raise ValueError(f"--removed names {short(min(unknown))}, which is not an item")
-    return [label for label in result.item_labels if label not in names]
-
-
-def fitted_to(result: Any, items: list[str]) -> Any:
-    """Return the result if these are all of its items, else a fit of them like it."""
-    from irtkit.fitting import EM, refitted
-
-    if len(items) == len(result.item_labels):
-        return result
-    responses = result.saved_responses
-    columns = [result.places[item] for item in items]
-    kept = responses.part(np.arange(responses.n_respondents), columns).with_known(responses)
-    return refitted(result, kept, tol=EM().tol)
 
 
 def _number_or_word(text: str) -> Any:

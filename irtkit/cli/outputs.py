@@ -63,7 +63,7 @@ def next_step(command: str) -> None:
 
 def command_for(given: SimpleNamespace, result: FitResult, items: Iterable[str]) -> str:
     """The command line of the harness that --for names, in one line, empty without --for."""
-    from irtkit.selection.harnesses import command_line
+    from irtkit.io.asking import command_line
 
     harness = getattr(given, "for")
     if harness is None:

@@ -409,8 +409,10 @@ def added_variance(error: Array, variance: Array) -> float:
     return max(0.0, float(np.mean(error**2 - variance)))
 
 
-def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
+def misfit_of(result: FitResult, known: NDArray[np.bool_]) -> Callable[[Places], float] | None:
     """Return the function from places of items to misfit, or None if misfit is unknown.
+
+    Scores are those on the ``known`` items.
 
     Errors of the calibrated respondents are too small by 1 − 2/n with n the effective sample size,
     as residuals of a regression with two parameters per item.
@@ -425,7 +427,7 @@ def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
     if len(rows) > _MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
     unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
-    columns = np.flatnonzero(unit.known)
+    columns = np.flatnonzero(known)
     items = unit.chosen(columns)
     shrunk = 1 - 2 / duplicates.n_eff
     of_scores: dict[str, Any] = {}
@@ -507,8 +509,13 @@ def of_each(
     return np.where(some_left, np.interp(n_asked, sizes, mean), 0.0)
 
 
-def items_for_scores(given: object, latent_sd: float | None = None) -> CalibratedItems:
-    """Return calibrated items, with what a result or a selection shows about scores."""
+def items_for_scores(
+    given: object, latent_sd: float | None = None, counted: NDArray[np.bool_] | None = None
+) -> CalibratedItems:
+    """Return calibrated items, with what a result or a selection shows about scores.
+
+    Scores are those on the items ``counted``, by default all.
+    """
     if isinstance(given, str | os.PathLike):
         path = as_path(given, "items")
         is_selection = storage.name_of(path) == _FORMAT.name
@@ -518,10 +525,10 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Calibrate
         if latent_sd is not None:
             raise ValueError("latent_sd belongs to the selection of items. Leave it out")
         return given
-    items = calibrated_items(given, latent_sd)
+    items = replace(calibrated_items(given, latent_sd), counted=counted)
     if isinstance(given, FitResult):
         best = cache(partial(_best, given, items))
-        return replace(items, best=best, misfit=misfit_of(given), end=end_of(given))
+        return replace(items, best=best, misfit=misfit_of(given, items.known), end=end_of(given))
     table: Any = given
     if "selected_of" not in getattr(table, "columns", ()):
         return items

@@ -32,6 +32,7 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import check_seed, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
 from irtkit.fitting import refitted, result_for
+from irtkit.io.asking import document_numbers, sample_ids
 from irtkit.printed import Printed, Shown
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import (
@@ -43,8 +44,7 @@ from irtkit.scoring.scores import (
     save_bank,
     save_items,
 )
-from irtkit.selection.harnesses import document_numbers, sample_ids
-from irtkit.suspects.flags import UNINFORMATIVE, flag_items, flagged
+from irtkit.suspects.flags import UNINFORMATIVE, flag_items, flagged, kept_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
+    from irtkit.responses.columns import Names
     from irtkit.selection.adaptive import Tried
 
     Single = NDArray[np.float32]
@@ -83,10 +84,13 @@ class ItemCovariance(NamedTuple):
     answers: Single  # Proportion right of real respondents, (n, n_items), expected where missing.
 
     @classmethod
-    def of(cls, result: FitResult, like: ItemCovariance | None = None) -> ItemCovariance:
-        """Return the covariance of a fit, for the items of another covariance if given."""
+    def of(
+        cls, result: FitResult, like: ItemCovariance | None = None, removed: Names = None
+    ) -> ItemCovariance:
+        """Return the covariance of a fit, for the items of another one or without some."""
         if like is None:
-            places = np.flatnonzero(result.parameters.known)
+            kept = np.isin(result.item_labels, kept_items(result, removed))
+            places = np.flatnonzero(result.parameters.known & kept)
             settings: Any = flag_items.__kwdefaults__
             flags = flagged(result, **settings)[0]
             uninformative = flags["reasons"].map(
@@ -296,7 +300,8 @@ class Selection(Printed):
     @property
     def calibrated(self) -> CalibratedItems:
         """All items of the fit, with the misfit of scores from those selected."""
-        whole = items_for_scores(self.result)
+        counted = np.isin(np.arange(len(self.result.item_labels)), self.covariance.places)
+        whole = items_for_scores(self.result, counted=counted)
         return replace(whole, selected=True, misfit=self._misfit)
 
     @cached_property
@@ -374,6 +379,7 @@ def select_items(
     result: FitResult,
     k: int,
     *,
+    removed: Names = None,
     families: Any = SIMILAR,
     folds: int = 10,
     seed: int = 0,
@@ -388,6 +394,9 @@ def select_items(
     k : int
         Number of items to ask: the first k, ranked by the uncertainty they leave about the mean of
         all.
+    removed : str or list of str, optional
+        Labels of items that do not count, such as faulty ones, or "called" for those that
+        :func:`irtkit.audit` calls. The score is that of the others.
     families : str, mapping or list, default "similar"
         Families of respondents, which are left out together: "similar" joins the pairs of
         :func:`irtkit.similar_respondents`. A mapping or list is as in :func:`irtkit.flag_items`.
@@ -437,7 +446,7 @@ def select_items(
         codes = family_codes(result, families)[~result.synthetic]
         if len(np.unique(codes)) < 2:
             raise ValueError(_ONE_FAMILY)
-    covariance = ItemCovariance.of(result)
+    covariance = ItemCovariance.of(result, removed=removed)
     ranking = covariance.ranking(k)
     if not len(ranking):
         raise ValueError(

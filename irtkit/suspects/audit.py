@@ -15,10 +15,11 @@ from irtkit.data.families import SIMILAR, family_names
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import LEGENDS, Finding
 from irtkit.fitting import result_for
+from irtkit.io.asking import document_numbers, sample_ids
 from irtkit.irf import EXTREME
 from irtkit.printed import TOP, WIDTH, Printed, Shown, shortened
 from irtkit.suspects.families import similar_respondents
-from irtkit.suspects.flags import flagged, negatives
+from irtkit.suspects.flags import flagged, kept_items, negatives
 from irtkit.suspects.health import sections_of
 from irtkit.threads import one_thread
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from irtkit.data.families import Families
     from irtkit.io.tables import Predictions
+    from irtkit.responses.columns import Names
 
 _LIKELY = 0.2  # Probability of a wrong key below which none is likely.
 _COLUMNS = (
@@ -65,6 +67,21 @@ class Audit(Printed):
     def n_negative(self) -> int:
         """Number of items called negative."""
         return int(negatives(self.items).sum())
+
+    def kept(self, removed: Names = None) -> list[str]:
+        """Return the labels of all items but those removed.
+
+        ``removed`` are labels, or "called" for the items that the audit calls.
+        """
+        return kept_items(self.result, removed, self.items)
+
+    def for_inspect(self, removed: Names = None) -> str:
+        """Return what ``inspect eval --sample-id`` takes to ask all items but those removed."""
+        return sample_ids(self.result.saved_responses, self.kept(removed))
+
+    def for_lm_eval(self, removed: Names = None) -> str:
+        """Return what ``lm_eval --samples`` takes to ask all items but those removed."""
+        return document_numbers(self.result.saved_responses, self.kept(removed))
 
     @property
     def by_task(self) -> pd.DataFrame:

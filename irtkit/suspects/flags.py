@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.capabilities import limit_of, require
-from irtkit.checks import as_number, check_number, check_yes_or_no
+from irtkit.checks import as_number, check_number, check_yes_or_no, short
 from irtkit.data.families import clustered_share, family_codes
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.diagnostics import poorly_fitting
-from irtkit.findings import Finding, warn
+from irtkit.findings import Finding, spelled, warn
 from irtkit.fitting import result_for
 from irtkit.io.tables import as_labelled
 from irtkit.irf import EXTREME, Z95
 from irtkit.responses import item_texts
+from irtkit.responses.columns import listed as names_in
 from irtkit.suspects.wrong_keys import called_wrong, coded_answers, keyed
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from irtkit.data.slopes import SlopeSigns
     from irtkit.io.tables import Predictions
     from irtkit.irf import Array
+    from irtkit.responses.columns import Names
 
 UNINFORMATIVE = frozenset({"flat", "extreme"})
 """Reasons for which an item hardly discriminates, and needs no reading."""
@@ -267,6 +269,17 @@ def flagged(
         if further is not None:
             table = table.join(further)
     return table, share, findings
+
+
+def kept_items(result: FitResult, removed: Names, flags: pd.DataFrame | None = None) -> list[str]:
+    """Labels of the items without those ``removed``: by label, or "called" for those of flags."""
+    names = {*names_in(removed)}
+    if "called" in names:
+        table = flag_items(result) if flags is None else flags
+        names = names - {"called"} | {*table.index[table["called"]]}
+    if unknown := names.difference(result.item_labels):
+        raise ValueError(f"{spelled(removed=min(unknown))}: {short(min(unknown))} is not an item")
+    return [label for label in result.item_labels if label not in names]
 
 
 def _p_negative(

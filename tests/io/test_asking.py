@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import irtkit
 from irtkit import (
     ItemParameters,
     ResponseMatrix,
@@ -19,8 +20,8 @@ from irtkit import (
     select_items,
     simulate_responses,
 )
+from irtkit.io.asking import command_line, document_numbers, sample_ids
 from irtkit.responses import Source
-from irtkit.selection.harnesses import command_line, document_numbers, sample_ids
 from tests.commands import printed, run
 
 
@@ -90,10 +91,23 @@ def test_a_label_that_is_no_number_of_a_document_is_named(label):
         document_numbers(responses, responses.items)
 
 
-def test_items_of_another_harness_and_commas_are_refused():
+def test_what_separates_ids_is_no_part_of_a_pattern():
+    labels = ["law/a,b", "law/b:c", "code/1"]
+    responses = ResponseMatrix([[0, 1, 1]], items=labels)
+    tasks = responses.with_tables(pd.DataFrame({"task": ["law", "law", "code"]}, labels))
+    assert sample_ids(tasks, labels) == "law:a?b,law:b[:]c,code:1"
+    twins = ResponseMatrix([[0, 1]], items=["a,b", "a-b"])
+    with pytest.raises(ValueError, match=r"'a,b' has a comma.* a\?b is 'a-b' too"):
+        sample_ids(twins, twins.items)
+    tasks = responses.with_tables(pd.DataFrame({"task": ["law", "law", "co,de"]}, labels))
+    with pytest.raises(ValueError, match="task 'co,de' has ','"):
+        sample_ids(tasks, labels)
+    with pytest.raises(ValueError, match="task 'a,b' has ','"):
+        document_numbers(responses, ["a,b/3"])
+
+
+def test_items_of_another_harness_are_refused():
     responses = ResponseMatrix([[0, 1]], items=["sums/3", "a,b"])
-    with pytest.raises(ValueError, match="item 'a,b' has a comma"):
-        sample_ids(responses, responses.items)
     responses.source = Source(("runs",), "inspect")
     with pytest.raises(ValueError, match="logs of inspect, which lm-eval does not know"):
         document_numbers(responses, ["sums/3"])
@@ -111,7 +125,10 @@ def test_the_command_line_asks_the_items_and_leaves_out_those_removed(tmp_path):
     kept = run("audit results.csv --for inspect --removed called", tmp_path).stdout
     ids = shlex.split(kept.splitlines()[-1])[-1].split(",")
     assert ids == labels[:-1]
+    audit = irtkit.audit(irtkit.fit(tmp_path / "results.csv"))
+    assert audit.for_inspect("called").split(",") == ids
+    assert json.loads(audit.for_lm_eval(["sums/3"])) == {"sums": [*range(3), *range(4, 30)]}
     done = run("audit results.csv --for inspect --removed q", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--removed names 'q', which is not an item" in done.stderr
+    assert "--removed q: 'q' is not an item" in done.stderr
     assert "To ask" not in printed("audit results.csv", tmp_path)

@@ -1,8 +1,8 @@
 """Items as evaluation harnesses take them, to ask only some of a benchmark.
 
-Items of logs are called ``task/id`` (`irtkit.io.logs`). Inspect takes ids of samples as patterns.
-lm-evaluation-harness takes numbers of documents, which must ascend: it counts the answers in the
-order of the documents, and would log each with the number of another document.
+Items of logs are called ``task/id`` (`irtkit.io.logs`). Inspect takes ids of samples as patterns,
+with commas between them. lm-evaluation-harness takes numbers of documents, which must ascend: it
+counts the answers in the order of the documents, and would log each with the number of another.
 https://github.com/UKGovernmentBEIS/inspect_ai, src/inspect_ai/_eval/task/util.py
 https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py
 """
@@ -10,6 +10,7 @@ https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/evaluator.py
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatchcase
 from glob import escape
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -30,16 +31,12 @@ def sample_ids(responses: ResponseMatrix, labels: Iterable[str]) -> str:
     """Ids of samples for ``inspect eval --sample-id``, with their tasks if there are several."""
     _check_harness(responses, "inspect")
     ids = _ids_by_task(responses, labels)
+    all_ids = _ids_by_task(responses, responses.items)
     patterns = []
     for task, names in ids.items():
+        _check_task(task, ",:" if len(ids) > 1 else "")
         prefix = f"{task}:" if len(ids) > 1 and task else ""
-        for name in names:
-            if "," in name:
-                raise ValueError(
-                    f"item {short(name)} has a comma, which separates the ids of --sample-id. "
-                    "Give the sample another id"
-                )
-            patterns.append(prefix + escape(name))
+        patterns += [prefix + _pattern(name, all_ids[task]) for name in names]
     return ",".join(patterns)
 
 
@@ -54,6 +51,7 @@ def document_numbers(responses: ResponseMatrix, labels: Iterable[str]) -> str:
                 f"item {short(label)} is not the number of a document: labels must be task/number, "
                 "as irtkit reads them from logs of lm-eval with one filter"
             )
+        _check_task(task, ",")
         numbers.setdefault(task, []).append(int(number))
     return json.dumps({task: sorted(of_task) for task, of_task in numbers.items()})
 
@@ -78,6 +76,30 @@ def _ids_by_task(responses: ResponseMatrix, labels: Iterable[str]) -> dict[str, 
     for task, name in tasks_and_ids(labels, responses.item_table):
         ids.setdefault(task, []).append(name)
     return ids
+
+
+def _pattern(name: str, names: list[str]) -> str:
+    """Pattern that fits one of the ids of a task. ``?`` stands for a comma."""
+    pattern = escape(name).replace(",", "?").replace(":", "[:]")
+    if "," in name:
+        twin = next((id_ for id_ in names if id_ != name and fnmatchcase(id_, pattern)), None)
+        if twin is not None:
+            raise ValueError(
+                f"item {short(name)} has a comma, which separates the ids of --sample-id, and "
+                f"{pattern} is {short(twin)} too. Give the sample another id"
+            )
+    return pattern
+
+
+def _check_task(task: str, separators: str) -> None:
+    """Refuse the name of a task that a list of tasks would take apart."""
+    for mark in separators:
+        if mark in task:
+            raise ValueError(
+                f"task {short(task)} has {short(mark)}, which separates names in a list of tasks. "
+                "Fit the logs of this task alone (task=, --task), and ask its items in a run of "
+                "their own"
+            )
 
 
 def _check_harness(responses: ResponseMatrix, harness: str) -> None:
