@@ -52,7 +52,7 @@ def test_misfit_of_those_fitted_is_near_that_of_others() -> None:
     of_fitted, of_others = [], []
     for seed in range(20):
         result = quick_fit(two_abilities(12, seed))
-        misfit = misfit_of(result)
+        misfit = misfit_of(result, result.parameters.known)
         assert misfit is not None
         of_fitted.append(misfit(ALL[:24:2]))
         cells = cells_of(two_abilities(500, 1000 + seed))
