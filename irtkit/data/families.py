@@ -37,8 +37,10 @@ class _Search:
 
     false_pairs: float = 0.01  # Expected by chance in a table, were the model true (Bonferroni).
     mixed: int = 5  # Right and wrong answers of identical ones: ten can be given in 252 ways.
+    screened: int = 400  # Items on which pairs are searched for if no cell is missing.
+    screened_cells: int = 2**24  # Cells on which they are searched for otherwise: 64 MiB.
+    shortfall: float = 3.0  # Sampling errors by which a pair may fall short on these.
     cells_at_once: int = 2**22  # Of an item block: 32 MiB in each of its arrays.
-    pairs_at_once: int = 2**26  # Numbers of a table of pairs: 256 MiB.
     rounding: float = 1e-3  # How far below the limit candidates may have their excess.
 
 
@@ -124,26 +126,34 @@ def _candidates(result: Expecting, compared: NDArray[np.int64], excess: float) -
 
     On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The
     excess is (A − E) / (B − E). Over these items, A sums (2y − 1)(2y′ − 1), E sums (2P − 1)(2P′ −
-    1), and B is their number. Products in 32 bits suffice.
+    1), and B is their number. Of a sample of items, the sampling error is at most √(B · share of
+    the items left out). If no cell is missing, E is a product of the few functions of ability that
+    curves are made of. Products in 32 bits suffice.
     """
     n = len(compared)
-    weight = (1 - excess) ** 0.5
+    n_items = len(result.item_labels)
+    complete = result.patterns.complete
+    most = _SEARCH.screened if complete else max(_SEARCH.screened_cells // n, 1)
+    n_screened = min(n_items, most)
+    items = np.sort(np.random.default_rng(0).choice(n_items, n_screened, replace=False))
+    right, trials = result.patterns.dense(compared, items, np.float32)
+    answered = np.minimum(trials, 1)
+    signs = 2 * right / np.maximum(trials, 1) - answered
+    p = np.nan_to_num(result.expected(compared, items)).astype(np.float32)
+    expected_signs = np.float32((1 - excess) ** 0.5) * (2 * p - 1) * answered
+    if complete:
+        values, functions = np.linalg.eigh(expected_signs.T @ expected_signs)
+        expected_signs = expected_signs @ functions[:, values > 1e-6 * values[-1]]
+    allowed = _SEARCH.shortfall * (1 - n_screened / n_items) ** 0.5
     candidates = [np.empty((2, 0), np.intp)]
-    for rows in blocks(n, n, _SEARCH.pairs_at_once):
-        n_rows = rows.stop - rows.start
-        beyond: Any = np.zeros((n_rows, n - rows.start), np.float32)
-        for block in _answers(result, compared[rows.start :]):
-            answered, share, expected = (cells.astype(np.float32) for cells in block)
-            signs = 2 * share - answered
-            expected_signs = weight * (2 * expected - answered)
-            n_common: Any = signs.shape[1]
-            if not result.patterns.complete:
-                n_common = answered[:n_rows] @ answered.T
-            beyond += signs[:n_rows] @ signs.T
-            beyond -= expected_signs[:n_rows] @ expected_signs.T
-            beyond -= (excess - _SEARCH.rounding) * n_common
-        pairs = np.stack(np.divmod(np.flatnonzero(beyond > 0), beyond.shape[1]))
-        candidates.append(pairs[:, pairs[0] < pairs[1]] + rows.start)
+    for rows in blocks(n, n, _SEARCH.cells_at_once):
+        later = slice(rows.start, None)
+        n_common: Any = n_screened if complete else answered[rows] @ answered[later].T
+        beyond = signs[rows] @ signs[later].T
+        beyond -= expected_signs[rows] @ expected_signs[later].T
+        beyond -= (excess - _SEARCH.rounding) * n_common - allowed * np.sqrt(n_common)
+        pairs = np.nonzero(np.triu(beyond > 0, 1))
+        candidates.append(np.stack(pairs) + rows.start)
     return np.concatenate(candidates, axis=1)
 
 

@@ -102,20 +102,14 @@ class _Bank(NamedTuple):
 
     def likelihood(self, counts: _Counts) -> Array:
         """Log likelihood of the counts of each item, averaged over curves of other items."""
-        n_right, n = counts.rows.transpose(2, 0, 1)
-        binomial, n_wrong = np.isinf(self.precision), n - n_right
-        logs = np.log(self.curves.T), np.log1p(-self.curves.T)
-        tables = [] if binomial else [*map(self._of_counts, counts.occurring, self.curves.T)]
-        log_weight = np.log(self.weight)
-        log_likelihood = np.empty(len(n))
-        for block in blocks(len(n), len(self.curves)):
+        tables = [*map(self._of_counts, counts.occurring, self.curves.T)]
+        log_weight = np.log(self.weight).astype(np.float32)
+        log_likelihood = np.empty(len(counts.rows))
+        for block in blocks(len(counts.rows), len(self.curves)):
             same_kind = counts.kind[block, None] == self.kind
             total = np.where(same_kind, -np.inf, log_weight)
-            if binomial:
-                total += n_right[block] @ logs[0] + n_wrong[block] @ logs[1]
-            else:
-                for table, code in zip(tables, counts.codes[block].T, strict=True):
-                    total += table[code]
+            for table, code in zip(tables, counts.codes[block].T, strict=True):
+                total += table[code]
             top = total.max(axis=1, keepdims=True)
             total -= top
             weight = self.weight.sum() - same_kind @ self.weight
@@ -143,13 +137,17 @@ class _Bank(NamedTuple):
                 break
         return bank
 
-    def _of_counts(self, counts: Array, p: Array) -> Array:
+    def _of_counts(self, counts: Array, p: Array) -> NDArray[np.float32]:
         """Beta-binomial log likelihood of some counts under each curve of a group."""
         from scipy.special import betaln
 
         n_right, n = counts.T[:, :, None]
-        a, b = self.precision * p, self.precision * (1 - p)
-        return np.asarray(betaln(a + n_right, b + n - n_right) - betaln(a, b))
+        if np.isinf(self.precision):
+            log_likelihood = n_right * np.log(p) + (n - n_right) * np.log1p(-p)
+        else:
+            a, b = self.precision * p, self.precision * (1 - p)
+            log_likelihood = betaln(a + n_right, b + n - n_right) - betaln(a, b)
+        return np.asarray(log_likelihood, dtype=np.float32)
 
 
 @one_thread()

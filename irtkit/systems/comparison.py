@@ -28,6 +28,7 @@ from irtkit.systems.scores import (
     clusters_of,
     limits_of,
     scores_of,
+    table_of_scores,
 )
 from irtkit.systems.tasks import Tasks, compared_by_task
 from irtkit.threads import one_thread
@@ -188,7 +189,7 @@ def compare_systems(
         raise ValueError("by needs two systems: give system and other")
     result = result_for("compare_systems", result)
     cluster = clusters_of(result, clusters)
-    _, parts = answers_by_component(result)
+    parts = answers_by_component(result, table_of_scores(result))
     if system is None or other is None:
         chosen = result.patterns.answering
         if systems is not None:

@@ -34,6 +34,7 @@ from irtkit.systems.scores import (
     limits_of,
     scores_by_ability,
     scores_of,
+    table_of_scores,
     with_clustered_errors,
 )
 from irtkit.systems.tasks import Tasks, lacking_tasks, scores_by_task, took_every
@@ -219,7 +220,8 @@ def ranked(
     by_family = None if result.item_covariance is None else families
     if result.several is None and (by_family is not None or clusters is not None):
         result = with_clustered_errors(result, by_family, clusters)
-    table, parts = answers_by_component(result, level=level, taking=took)
+    table = table_of_scores(result, level)
+    parts = answers_by_component(result, table, taking=took)
     findings = limits_of(result, parts) + findings
     if result.several is None:
         reach = ndtri((1 + level) / 2) * result.ability_se
@@ -228,8 +230,8 @@ def ranked(
     n_systems = sum(len(part.places) for part in parts)
     marked = improbable_right(result) < np.log(_ERROR_RATE / n_systems)
     table["status"] = np.where(marked, "misfit", "ok").astype(object)
-    respondents = None if result.responses is None else result.responses.respondent_table
-    if families is not None or (respondents is not None and "family" in respondents.columns):
+    respondents = result.saved_responses.respondent_table
+    if families is not None or (respondents is not None and "family" in respondents):
         names = family_names(result, "family" if families is None else families)
         table["family"] = np.array([name or "" for name in names], dtype=object)
     if result.components is not None:

@@ -41,6 +41,7 @@ _AT_ONCE = 2**20  # Numbers in a block. Products of a few rows are several times
 _LIKELY_DRAWS = 400  # Draws of likely ranks, each taken with either sign. Half for many systems.
 _GRID = 250  # True scores of the prior.
 _STEPS = 5  # Of EM. More make the prior rougher (Laird & Louis 1991).
+_PLACES = 2**12  # Of drawn scores, from the lowest to the highest.
 _POSTERIOR_DRAWS = 1000  # Of abilities, each taken with either sign.
 
 
@@ -76,16 +77,15 @@ def pairs_apart(
 def _beyond(scores: Scores, p_value: float) -> Flags:
     """Pairs whose difference has a smaller p-value by Student's t, the better one first, (n, n).
 
-    The error of a difference is at most the sum of both errors. Differences that exceed the bound
-    with this sum are left out.
+    The error of a difference is at most the sum of both errors about the mean error of all systems.
+    Differences that exceed the bound with this sum are left out.
     """
     n, value = len(scores.value), scores.value.astype(np.float32)
-    se = np.sqrt(scores.variance)
+    se = np.sqrt(np.maximum(scores.relative_variance, scores.least))
     bounds = t_quantile(scores.df, 1 - p_value).astype(np.float32)
     apart = np.zeros((n, n), bool)
     for rows in blocks(n, n, _AT_ONCE):
-        largest_error = max(se[rows].max() + se.max(), scores.least**0.5)
-        least_value = scores.value[rows.stop - 1] - bounds.max() * largest_error
+        least_value = scores.value[rows.stop - 1] - bounds.max() * (se[rows].max() + se.max())
         end = int(np.searchsorted(-scores.value, -least_value, side="right"))
         columns = slice(rows.start, end)
         limit = np.sqrt(scores.difference_variance(rows, columns))
@@ -136,12 +136,11 @@ def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple
     n_draws = _LIKELY_DRAWS if n <= MOST_DRAWN else _LIKELY_DRAWS // 2
     normal = _draws(scores, n_draws, seed)
     normal = normal - normal.mean(axis=0)
-    mean = scores.error.mean(axis=0)
-    estimated = scores.variance - 2 * scores.error @ mean + mean @ mean
     # A system that is always right may err as well.
-    variance = np.maximum(estimated, max(scores.least / 2, 1e-12))
+    variance = np.maximum(scores.relative_variance, max(scores.least / 2, 1e-12))
+    further = np.sqrt(variance - scores.relative_variance).astype(normal.dtype)
     generator = np.random.default_rng(seed)
-    normal += np.sqrt(variance - estimated)[:, None] * generator.standard_normal(n_draws)
+    normal += further[:, None] * generator.standard_normal(n_draws, dtype=np.float32)
     se = np.sqrt(variance)
 
     # Posteriors of true scores on a grid, whose step is an error at least.
@@ -156,9 +155,8 @@ def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple
     posterior /= posterior.sum(axis=1, keepdims=True)
     mean = posterior @ grid
     sd = np.sqrt(posterior @ grid**2 - mean**2)
-    deviation = (sd / se)[:, None] * np.hstack([normal, -normal])
-    true = (mean[:, None] + deviation).T
-    return _rank_interval(np.round(true, 7 if n <= MOST_DRAWN else 5), scores, level)
+    deviation = (sd / se).astype(normal.dtype)[:, None] * normal
+    return _rank_interval(mean, deviation, scores, level)
 
 
 def posterior_ranks(
@@ -167,20 +165,30 @@ def posterior_ranks(
     """Likely rank of each system, from and to, by draws from the posterior of its ability."""
     n_draws = _POSTERIOR_DRAWS if len(abilities.value) <= MOST_DRAWN else _LIKELY_DRAWS
     drawn = _draws(abilities, n_draws, seed)
-    true = abilities.value[:, None] + np.hstack([drawn, -drawn])
-    return _rank_interval(true.T, abilities, level)
+    return _rank_interval(abilities.value, drawn, abilities, level)
 
 
-def _rank_interval(true: Array, scores: Scores, level: float) -> tuple[Places, Places]:
-    """Shortest interval of ranks over draws of true scores, (n_draws, n), with the own rank."""
+def _rank_interval(
+    mean: Array, deviation: Array, scores: Scores, level: float
+) -> tuple[Places, Places]:
+    """Shortest interval of ranks over draws of true scores, with the own rank.
+
+    Every deviation from the means, (n, n_draws), is taken with either sign. Ranks of a draw are
+    counted on a grid over the range of all draws.
+    """
+    mean = mean.astype(deviation.dtype)
+    true = np.concatenate([mean + deviation.T, mean - deviation.T])
     n_draws, n = true.shape
+    true -= true.min()
+    places = (true * ((_PLACES - 1) / max(true.max(), 1e-300))).astype(np.intp)
     ranks = np.empty(true.shape, np.int32)
-    for row, rank in zip(true, ranks, strict=True):
-        order = np.argsort(row)  # Sorted values are found faster than those of a row.
-        rank[order] = 1 + n - np.searchsorted(row[order], row[order], side="right")
-    ordered = np.sort(ranks.T.copy(), axis=1)
+    for place, rank in zip(places, ranks, strict=True):
+        not_above = np.bincount(place, minlength=_PLACES).cumsum()
+        rank[:] = 1 + n - not_above[place]
+    ranks = np.sort(ranks.T.copy(), axis=1)
     n_held = int(np.ceil(level * n_draws))
-    lows, highs = ordered[:, : n_draws - n_held + 1], ordered[:, n_held - 1 :]
+    lows = ranks[:, : n_draws - n_held + 1]
+    highs = ranks[:, n_held - 1 :]
     shortest = np.argmin(highs - lows, axis=1)[:, None]
     low = np.minimum(np.take_along_axis(lows, shortest, axis=1)[:, 0], scores.rank)
     high = np.maximum(np.take_along_axis(highs, shortest, axis=1)[:, 0], scores.rank)
@@ -194,18 +202,12 @@ def groups_of(apart: Flags) -> list[str]:
     system of several runs has the first and the last letter, "b-d".
     """
     n = len(apart)
-    runs = []
-    stop = 0
-    for start in range(n):
-        reached = stop
-        while stop < n and not apart[start:stop, stop].any():
-            stop += 1
-        if stop > reached:
-            runs.append((start, stop))
-    starts, stops = np.array(runs).T
+    first_apart = np.where(apart.any(axis=1), apart.argmax(axis=1), n)
+    reached = np.minimum.accumulate(first_apart[::-1])[::-1]  # by a run from each system on
+    stops, starts = np.unique(reached, return_index=True)
     first = np.searchsorted(stops, np.arange(n), side="right")
     last = np.searchsorted(starts, np.arange(n), side="right") - 1
-    letters = [*map(_letters, range(len(runs)))]
+    letters = [*map(_letters, range(len(stops)))]
     groups = []
     for k, m in zip(first, last, strict=True):
         groups.append(letters[k] if k == m else f"{letters[k]}-{letters[m]}")

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 MOST_SYSTEMS = 10_000  # A matrix of all pairs of more systems takes over 800 MB.
 _SAME = 1e-6  # Difference of scores in 32 bits that is rounding.
+_SCORES = ("expected_score", "expected_score_low", "expected_score_high")
 MOST_DRAWN = 600  # Systems up to which draws set the bound (500: 4.95 standard errors, else 5.07).
 
 
@@ -116,12 +117,17 @@ class Scores:
     error: Array  # Contributions of clusters of items to the error of each score, (n, n_clusters).
     df: Array  # Clusters answered, less one.
     least: float = 0.0  # Variance that a difference of scores has at least.
-    filled: bool = False  # Whether the model has filled in answers.
 
     @cached_property
     def variance(self) -> Array:
         """Variance of the error of each score, (n,)."""
         return np.asarray(np.einsum("ij,ij->i", self.error, self.error))
+
+    @cached_property
+    def relative_variance(self) -> Array:
+        """Variance of what the error of each score has beyond the mean error of all, (n,)."""
+        mean = self.error.mean(axis=0)
+        return np.asarray(self.variance - 2 * self.error @ mean + mean @ mean)
 
     @property
     def rank(self) -> Any:
@@ -186,19 +192,25 @@ class Scores:
 
 
 class Answers(NamedTuple):
-    """Answers that scores are about, on items with parameters, and what the model says of them."""
+    """Answers that scores are about, on items with parameters."""
 
     places: Any  # Of the systems among the respondents of the result, (n,).
     expected_score: Array  # On all items, (n,).
     patterns: Patterns
     estimated: NDArray[np.bool_]  # Which items of the result have parameters.
-    filled: bool  # Whether answers are missing, which the model fills in.
+    filling: Filling | None  # What stands for missing answers, None if there are none.
+
+
+class Filling(NamedTuple):
+    """What the model says of answers, with the errors of its abilities and items."""
+
     expected: Callable[[slice], Array]  # P of some systems, the mean over errors of ability.
     ability: Array  # (n,), or (n, n_abilities).
     covariance: Array  # Posterior covariance of abilities, (n, n_abilities, n_abilities).
     items: ItemParameters
     roots: Array  # Of covariances of slopes and intercept of each item, 0 if held.
     correlation: float  # Of repeated trials.
+    worth: Any  # Trials that a score of every item is worth.
 
     def moves(self, systems: slice, shares: Shares, weight: Array) -> tuple[Array, Array]:
         """What answers (n, n_items) and errors of each item (n, n_items, k) add to errors.
@@ -213,7 +225,7 @@ class Answers(NamedTuple):
         rate = np.divide(p - guessing, p * (1 - guessing), out=np.zeros_like(p), where=p > 0)
         rise = self.items.top * variance * rate  # of P, by its logit
         inflation = 1 + np.maximum(shares.trials - 1, 0) * self.correlation
-        trials = shares.trials / inflation * self.patterns.score_worth(self.correlation)
+        trials = shares.trials / inflation * self.worth
         residual = trials * rate * (shares.right - p)
         information = trials * rate * rise
         missing = np.where(shares.trials > 0, 0.0, weight * rise)
@@ -251,7 +263,8 @@ def scores_of(
     widened = np.sqrt(correction_by_item)
     of_task = (task[:, None] == np.arange(task.max() + 1)) * share[:, None]
     total_of_task = of_task.sum(axis=0)
-    columns = np.flatnonzero(weighted | answers.filled)
+    filling = answers.filling
+    columns = np.flatnonzero(weighted | (filling is not None))
     columns = columns[np.argsort(group[columns], kind="stable")]
     starts = np.unique(group[columns], return_index=True)[1]
 
@@ -263,20 +276,21 @@ def scores_of(
     # Differences of many systems need no more digits.
     precision = np.float32 if n > MOST_DRAWN else np.float64
     n_clusters = len(starts)
-    error = np.zeros((n, n_clusters + answers.filled * answers.roots[..., 0].size), precision)
+    n_moves = 0 if filling is None else filling.roots[..., 0].size
+    error = np.zeros((n, n_clusters + n_moves), precision)
     value, df = np.empty((2, n))
     step = 1.0
-    for systems in blocks(n, 4 * n_items, 2**22):
+    for systems in blocks(n, n_items):
         shares = Shares.of(answers.patterns.chosen(systems))
         step = min(step, float(shares.steps.min()))
         right = shares.right
-        if answers.filled:
-            right = np.where(shares.trials > 0, right, answers.expected(systems))
+        if filling is not None:
+            right = np.where(shares.trials > 0, right, filling.expected(systems))
         sums = right @ of_task
         value[systems] = sums.sum(axis=1)
         contribution = share * (right - (sums / total_of_task)[:, task])
-        if answers.filled:
-            by_answers, by_items = answers.moves(systems, shares, share)
+        if filling is not None:
+            by_answers, by_items = filling.moves(systems, shares, share)
             contribution += by_answers
             error[systems, n_clusters:] = by_items.reshape(len(right), -1)
         error[systems, :n_clusters] = by_cluster(contribution * widened)
@@ -285,16 +299,29 @@ def scores_of(
     value = np.round(answers.expected_score if weight is None else value, 12)
     order = np.argsort(-value, kind="stable")
     places = answers.places[order]
-    return Scores(places, value[order], error[order], df[order], float(least), answers.filled)
+    return Scores(places, value[order], error[order], df[order], float(least))
 
 
 def answers_by_component(
-    result: FitResult, *, level: float | None = None, taking: Any = True
-) -> tuple[pd.DataFrame, list[Answers]]:
-    """Table of all scores, with intervals if there is a level, and answers by component.
+    result: FitResult, table: pd.DataFrame, *, taking: Any = True
+) -> list[Answers]:
+    """Answers of systems that responses link, by the table of all scores.
 
     ``taking`` says which systems take part.
     """
+    component: Any = np.ones(result.patterns.n)
+    if result.components is not None:
+        component = result.components.respondents
+    component = np.where(result.answering & taking, component, 0)
+    numbers = np.unique(component[component > 0])
+    return [answers_of(result, table, np.flatnonzero(component == k)) for k in numbers]
+
+
+def table_of_scores(result: FitResult, level: float | None = None) -> pd.DataFrame:
+    """Table of respondents with their expected scores, and intervals if there is a level."""
+    import pandas as pd
+    from scipy.special import ndtri
+
     patterns = result.patterns
     n = patterns.n_answering
     if n > MOST_SYSTEMS:
@@ -304,44 +331,40 @@ def answers_by_component(
         )
     if not n:
         raise ValueError("result lacks a real system with a response to rank")
-    table = _score_table(result, level)
-    component: Any = np.ones(patterns.n)
-    if result.components is not None:
-        component = result.components.respondents
-    component = np.where(patterns.answering & taking, component, 0)
-    numbers = np.unique(component[component > 0])
-    return table, [answers_of(result, table, np.flatnonzero(component == k)) for k in numbers]
-
-
-def _score_table(result: FitResult, level: float | None) -> pd.DataFrame:
-    """Table of :func:`irtkit.score` for the systems of a fit."""
-    from scipy.special import ndtri
-
-    table = result.respondents
     if result.several is not None:
+        table = result.respondents
         score, error = result.several.scores(result)
         reach = ndtri((1 + (level or 0.95)) / 2) * error
         table["expected_score"] = score
         table["expected_score_low"] = np.maximum(score - reach, 0)
         table["expected_score_high"] = np.minimum(score + reach, 1)
-    elif result.responses is None or result.patterns.complete:
-        for name in ("expected_score", "expected_score_low", "expected_score_high"):
-            table[name] = table["accuracy"]
-    else:  # misfit is for intervals only, and not for systems beyond the calibrated ones
-        filled = level and not all_answered(result.patterns)
-        items = items_for_scores(result) if filled else calibrated_items(result)
-        table, _ = score_table(result.responses, replace(items, best=None), level=level or 0.95)
-    return table
+        return table
+    if patterns.complete:
+        accuracy = result.counts.accuracy
+        scores = dict.fromkeys(_SCORES, accuracy)
+        return pd.DataFrame(scores) if level is None else result.respondents.assign(**scores)
+    # misfit is for intervals only, and not for systems beyond the calibrated ones
+    filled = level and not all_answered(patterns)
+    items = items_for_scores(result) if filled else calibrated_items(result)
+    return score_table(result.saved_responses, replace(items, best=None), level=level or 0.95)[0]
 
 
 def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
     """Answers of some respondents, by the table of all scores."""
     estimated = result.parameters.known
-    items = result.parameters.chosen(estimated)
     chosen = result.patterns.chosen(places)
     if not estimated.all():
         chosen = chosen.with_columns(np.flatnonzero(estimated))
     rows = table.iloc[places]
+    filling = None if all_answered(chosen) else _filling(result, rows, places, chosen)
+    score = rows["expected_score"].to_numpy(np.float64)
+    return Answers(places, score, chosen, estimated, filling)
+
+
+def _filling(result: FitResult, rows: pd.DataFrame, places: Any, patterns: Patterns) -> Filling:
+    """What the model says of the answers of some respondents, by their rows."""
+    estimated = result.parameters.known
+    items = result.parameters.chosen(estimated)
     if result.several is not None:
         fitted = result.several.fitted
         ability, covariance = fitted.ability[places], fitted.ability_covariance[places]
@@ -361,19 +384,9 @@ def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
             ]
             return np.asarray(np.sum(nodes, axis=0))
 
-    return Answers(
-        places,
-        rows["expected_score"].to_numpy(np.float64),
-        chosen,
-        estimated,
-        not all_answered(chosen),
-        expected,
-        ability,
-        covariance,
-        items,
-        roots,
-        result.settings.trial_correlation or 0.0,
-    )
+    correlation = result.settings.trial_correlation or 0.0
+    worth = patterns.score_worth(correlation)
+    return Filling(expected, ability, covariance, items, roots, correlation, worth)
 
 
 def scores_by_ability(result: FitResult, scores: Scores) -> Scores:
@@ -391,7 +404,7 @@ def scores_by_ability(result: FitResult, scores: Scores) -> Scores:
     else:
         root = roots_of(board_covariance(result, places))
     df = np.full(len(places), np.inf)
-    return Scores(places, ability[best_first], root, df, filled=scores.filled)
+    return Scores(places, ability[best_first], root, df)
 
 
 def roots_of(covariance: Array) -> Array:
@@ -403,7 +416,7 @@ def roots_of(covariance: Array) -> Array:
 def limits_of(result: FitResult, parts: list[Answers]) -> list[Finding]:
     """What keeps errors of scores from being what they should."""
     has_errors = result.settings.standard_errors or result.several is not None
-    if has_errors or not any(part.filled for part in parts):
+    if has_errors or not any(part.filling for part in parts):
         return []
     return [
         Finding("items-taken-as-known", "warning", {}, (Remedy({}, code="standard_errors=True"),))

@@ -105,7 +105,7 @@ def test_clusters_of_items_widen_likely_ranks() -> None:
 def test_letters_are_runs_as_long_as_can_be() -> None:
     apart = np.zeros((5, 5), bool)
     for i, k in ((0, 2), (0, 3), (0, 4), (1, 3), (1, 4), (2, 4)):
-        apart[i, k] = apart[k, i] = True
+        apart[i, k] = True
     assert groups_of(apart) == ["a", "a-b", "b-c", "c-d", "d"]
     assert groups_of(np.zeros((3, 3), bool)) == ["a"] * 3
-    assert groups_of(~np.eye(30, dtype=bool))[-4:] == ["aa", "ab", "ac", "ad"]
+    assert groups_of(~np.tri(30, dtype=bool))[-4:] == ["aa", "ab", "ac", "ad"]

@@ -12,13 +12,14 @@ import pytest
 import irtkit
 from irtkit.data.patterns import patterns_of
 from irtkit.systems.scores import (
-    Answers,
+    Filling,
     Scores,
     Shares,
     answers_by_component,
     answers_of,
     clusters_of,
     scores_of,
+    table_of_scores,
 )
 from tests.crowds import crowd, fitted
 
@@ -30,27 +31,24 @@ def drawn(abilities: Any, n_items: int = 60) -> irtkit.ResponseMatrix:
 
 def scored(result: irtkit.FitResult, clusters: Any = None) -> Scores:
     """Expected scores of the only component."""
-    _, (answers,) = answers_by_component(result)
+    (answers,) = answers_by_component(result, table_of_scores(result))
     return scores_of(answers, clusters_of(result, clusters))
 
 
-def moves(items: irtkit.ItemParameters, shares: Shares, patterns: Any, rows: pd.DataFrame) -> Any:
+def moves(items: irtkit.ItemParameters, shares: Shares, rows: pd.DataFrame) -> Any:
     """What answers, slopes and intercepts add to J times the scores."""
-    n, filled = items.n_items, True
-    answers = Answers(
-        np.arange(len(rows)),
-        rows["expected_score"].to_numpy(),
-        patterns,
-        np.ones(n, bool),
-        filled,
-        lambda systems: items.probability(rows["ability"].to_numpy()[systems]),
-        rows["ability"].to_numpy(),
+    n = items.n_items
+    ability = rows["ability"].to_numpy()
+    filling = Filling(
+        lambda systems: items.probability(ability[systems]),
+        ability,
         rows["ability_se"].to_numpy()[:, None, None] ** 2,
         items,
         np.tile(np.eye(2), (n, 1, 1)),
         0.0,
+        1.0,
     )
-    by_answers, by_items = answers.moves(slice(None), shares, np.ones(n))
+    by_answers, by_items = filling.moves(slice(None), shares, np.ones(n))
     return by_answers, by_items[:, :, 0], by_items[:, :, 1]
 
 
@@ -100,7 +98,7 @@ def test_slopes_of_scores_by_items_agree_with_scoring_on_other_items() -> None:
 
     patterns = patterns_of(irtkit.ResponseMatrix(values), synthetic_is_real=True)
     shares, rows = Shares.of(patterns), scores(items.discrimination, items.intercept)
-    _, by_slope, by_intercept = moves(items, shares, patterns, rows)
+    _, by_slope, by_intercept = moves(items, shares, rows)
     found: list[Any] = [[], []]
     for j in range(0, 100, 5):
         moved = step * (np.arange(100) == j)
@@ -125,7 +123,7 @@ def test_answers_move_ability_by_its_error_and_more_where_they_are_unlike_the_mo
     responses = irtkit.ResponseMatrix(values)
     patterns = patterns_of(responses, synthetic_is_real=True)
     shares, rows = Shares.of(patterns), irtkit.score(responses, items)
-    by_answers, _, _ = moves(items, shares, patterns, rows)
+    by_answers, _, _ = moves(items, shares, rows)
     p = items.probability(rows["ability"])
     seen, information = shares.trials > 0, p * (1 - p)  # slopes are 1
     moved = np.where(seen, 0, information).sum(axis=1) * rows["ability_se"].to_numpy()
@@ -174,7 +172,7 @@ def test_errors_of_intercepts_and_of_slopes_each_widen_the_errors_of_scores() ->
     result = with_holes()
     rows, places = irtkit.score(result.responses, result), np.arange(12)
     shares = Shares.of(result.patterns)
-    _, by_slope, by_intercept = moves(result.parameters, shares, result.patterns, rows)
+    _, by_slope, by_intercept = moves(result.parameters, shares, rows)
     none = np.zeros_like(result.standard_errors)
     known = scores_of(answers_of(replace(result, standard_errors=none), rows, places))
     for column, slopes, error in ((3, by_intercept, 0.3), (0, by_slope, 0.2)):
