@@ -415,7 +415,9 @@ def misfit_of(result: FitResult, known: NDArray[np.bool_]) -> Callable[[Places],
     Scores are those on the ``known`` items.
 
     Errors of the calibrated respondents are too small by 1 − 2/n with n the effective sample size,
-    as residuals of a regression with two parameters per item.
+    as residuals of a regression with two parameters per item. On a sparse board a respondent counts
+    by how many of the items it answered, as the others err by their ability and not by misfit.
+    The SD of misfit is proportional to the share of items that are left.
     """
     responses, duplicates = result.responses, result.near_duplicates
     if responses is None:
@@ -440,7 +442,15 @@ def misfit_of(result: FitResult, known: NDArray[np.bool_]) -> Callable[[Places],
         cells = Cells.of(patterns, rows, columns)
         asked = np.searchsorted(columns, places)
         expected, variance = expected_scores(items, cells, asked, **of_scores)
-        return added_variance((expected - cells.score) / shrunk, variance)
+        excess = ((expected - cells.score) / shrunk) ** 2 - variance
+        n_asked = cells.answered[:, asked].sum(axis=1)
+        share_left = 1 - n_asked / cells.answered.sum(axis=1)
+        has_error = (share_left > 0) & (n_asked > 0)
+        if not has_error.any():
+            return 0.0
+        weight = n_asked * has_error
+        per_share = weight @ excess / (weight @ share_left**2)
+        return max(0.0, float(per_share)) * (1 - len(asked) / len(columns)) ** 2
 
     return misfit
 

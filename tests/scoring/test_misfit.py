@@ -74,6 +74,21 @@ def test_intervals_of_scores_hold_what_the_model_leaves_unexplained() -> None:
     assert 0.93 <= held[1] <= 0.98
 
 
+def test_intervals_are_narrow_where_systems_of_each_time_answer_items_of_their_time():
+    """A board of fractions. Respondents who answered none of the items gave widths of 0.24."""
+    generator = np.random.default_rng(0)
+    time, time_of_item = np.sort(generator.random(120)), np.sort(generator.random(80))
+    ability, difficulty = 3 * time + generator.normal(0, 0.7, 120), 3 * time_of_item
+    shares = 1 / (1 + np.exp(difficulty - ability[:, None]))
+    scores = generator.binomial(100, shares) / 100
+    seen = abs(time[:, None] - time_of_item) < 0.25
+    result = fit(ResponseMatrix(np.where(seen, scores, np.nan)))
+    board = result.leaderboard().loc[list(result.saved_responses.respondents)]
+    low, high, truth = board["expected_score_low"], board["expected_score_high"], scores.mean(1)
+    assert np.mean((low <= truth) & (truth <= high)) > 0.9
+    assert np.mean(high - low) < 0.1
+
+
 @pytest.mark.parametrize(("kind", "n_sets"), [("dense", 5), ("repeated", 200), ("sparse", 200)])
 def test_misfit_is_told_by_the_items_that_each_answered(kind: str, n_sets: int) -> None:
     """Set by set where they are few, else between sets by how many items they have."""
