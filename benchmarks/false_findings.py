@@ -204,6 +204,16 @@ def windows(g: np.random.Generator, n: int, m: int, width: int, trend: float) ->
 
 
 @setting
+def dated(g: np.random.Generator, n: int, m: int, reach: float, trend: float) -> Any:
+    """Scores of 100 answers each on the benchmarks of a system's time. Later ones are harder."""
+    time, of_benchmark = np.sort(g.random(n)), np.sort(g.random(m))
+    theta = trend * time + g.normal(0, 0.7, n)
+    p = 1 / (1 + np.exp(trend * of_benchmark - theta[:, None]))
+    far = abs(time[:, None] - of_benchmark) > reach
+    return np.where(far, np.nan, g.binomial(100, p) / 100)
+
+
+@setting
 def adaptive(g: np.random.Generator, n: int, m: int, length: int) -> Any:
     """Everybody answers so many items, each the one that tells most after the earlier ones."""
     theta, b = g.normal(size=n), g.normal(size=m)
@@ -316,6 +326,8 @@ CLEAN: Draws = {
     "sixteen common items, 100 × 50 and 60 × 80": linked(PAIR, 0.0, 16),
     "booklets in a ring, 60 × 120": booklets(60, paired=False),
     **TOGETHER,
+    "scores on benchmarks of their time, 120 × 80": dated(120, 80, 0.25, 3.0),
+    "scores on benchmarks of their time, half missing": dated(120, 80, 0.5, 3.0),
     "1PL 12 × 100": one(12, 100, spread=0.0),
     **{f"2PL {n} × {m}": one(n, m) for n, m in ((30, 50), (12, 100), (8, 30), (200, 5), (20, 10))},
     "20 % inverted, 30 × 50": one(30, 50, inverted=0.2),

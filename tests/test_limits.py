@@ -384,6 +384,18 @@ def test_missing_cells_are_no_ability_and_hide_a_strong_one_no_more_than_they_mu
     assert further(np.where(missing, -1, two_abilities(1000, 100, 0.5, 0.0))) is not None
 
 
+@pytest.mark.parametrize("reach", [0.25, 0.5])
+def test_scores_on_the_benchmarks_of_a_time_are_one_ability(reach):
+    """Scores relative to all who answered an item would be 30 SD beyond one ability."""
+    generator = np.random.default_rng(0)
+    time, of_item = np.sort(generator.random(120)), np.sort(generator.random(80))
+    ability = 3 * time + generator.normal(0, 0.7, 120)
+    shares = generator.binomial(100, 1 / (1 + np.exp(3 * of_item - ability[:, None]))) / 100
+    far = abs(time[:, None] - of_item) > reach
+    result = fitted(np.where(far, np.nan, shares))
+    assert "further-ability" not in {finding.code for finding in result.findings}
+
+
 def test_the_same_data_give_the_same_numbers_sparse_synthetic_and_repeated_ones_too():
     values = two_abilities(300, 100, 0.5, 0.0)
     dense = ResponseMatrix(values)

@@ -416,7 +416,7 @@ class _OneAbility:
     least_kinks: int = 2  # Of a curve.
     most_kinks: int = 8  # Of a curve.
     least_square: float = 0.02  # Mean square of residuals.
-    ridge: float = 1e-3  # Responses added at kinks.
+    ridge: float = 1e-3  # Responses added at kinks and to items.
     screen: float = 2.02  # 99 % quantile of the law of Tracy and Widom.
     draws: int = 50  # At most.
     first_draws: int = 5  # For a standard deviation.
@@ -516,13 +516,14 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     variance = np.maximum(share * (1 - share), _ONE_ABILITY.least_square)
 
     # Scores with the best weights of items, whose slopes are in a plain score.
-    deviation = right - tried * share
+    deviation = right - tried * _ease(right, tried)
     score = deviation.sum(axis=1) / tried.sum(axis=1)
+    deviation -= tried * score.mean()
     score = (score - score.mean()) / max(float(score.std()), 1e-6)
     slope = score @ deviation / np.maximum(score**2 @ tried, 1e-6)
     information = tried @ (slope**2 / variance)
     score = deviation @ (slope / variance) / np.maximum(information, 1e-6)
-    basis = _basis(score, float(np.median(np.count_nonzero(tried, axis=0))))
+    basis = _basis(score, float(np.median(tried.sum(axis=0))))
     expected = np.clip(basis @ _curves(right, tried, basis).T, 0, 1)
 
     # Residuals with a mean square of 1 in every item and respondent.
@@ -553,6 +554,21 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     sum_of_squares = float((products.astype(np.float64) ** 2).sum())
     beyond = sum_of_squares / (rows * columns) - (rows + columns + 1)
     return np.array([eigenvalue, beyond / 2]), expected
+
+
+def _ease(right: Floats, tried: Floats) -> Floats:
+    """Effects of items in the additive model of respondents and items, up to a constant.
+
+    Where all cells are answered, these are the proportions correct. Otherwise they allow for who
+    answered an item.
+    """
+    of_item, of_respondent = tried.sum(axis=0), tried.sum(axis=1)
+    if tried.min() == tried.max():
+        return right.sum(axis=0) / of_item
+    shares = tried / of_respondent[:, None]
+    normal = np.diag(of_item + _ONE_ABILITY.ridge).astype(np.float64) - tried.T @ shares
+    excess = right.sum(axis=0) - shares.T @ right.sum(axis=1)
+    return np.linalg.solve(normal, excess).astype(np.float32)
 
 
 def _basis(score: Floats, n_responses: float) -> Floats:
