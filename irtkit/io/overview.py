@@ -189,7 +189,7 @@ def _sentences(matrix: ResponseMatrix) -> list[str]:
     """Size, labels and tasks of a matrix."""
     lines = [
         f"{matrix!r}",
-        f"respondents: {first_names([*map(shortened, matrix.respondents)], shown=_SHOWN)}",
+        f"systems: {first_names([*map(shortened, matrix.respondents)], shown=_SHOWN)}",
         f"items: {first_names([*map(shortened, matrix.items)], shown=_SHOWN)}",
     ]
     if matrix.item_table is not None and "task" in matrix.item_table:
