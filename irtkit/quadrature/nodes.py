@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items, curves_of, level_information, logistic
+from irtkit.irf import Items, curves_of, level_information
 
 if TYPE_CHECKING:
     from irtkit.irf import Array
@@ -309,10 +309,11 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     sums = np.zeros((2, len(theta)))
     for part in blocks(len(items.slope), len(theta)):
         of_part = narrow.chosen(part)
-        s, p, c = curves_of(of_part, at)
         z = of_part.slope[:, None] * at + of_part.intercept[:, None]
-        share = s * logistic(-z)  # 1 − s would round to 0 on wide grids
+        decay = np.exp(-np.abs(z))
+        share = decay / (1 + decay) ** 2  # s(1 − s), where 1 − s would round to 0 on wide grids
         if items.logit_guessing is not None:
+            s, p, c = curves_of(of_part, at)
             share *= (1 - c) * s / (p + 1e-30)
         square = (of_part.slope / np.float32(steepest)) ** 2
         powers = np.stack([square, square**5])

@@ -39,14 +39,15 @@ def near_chance(matrix: ResponseMatrix) -> list[Finding]:
     table = matrix.item_table
     if matrix.has_scores or (table is not None and {"n_options", "kind"} & {*table.columns}):
         return []
-    right, tried = _counts(matrix.cells)
-    n_tried = tried.sum(axis=1, dtype=np.int64)
+    if matrix.n_items < _FEWEST_ITEMS and not matrix.cells.has_repeats:
+        return []
+    n_right, n_tried = (table.sum(axis=1, dtype=np.int64) for table in _counts(matrix.cells))
     judged = np.flatnonzero(~matrix.synthetic & (n_tried >= _FEWEST_ITEMS))
     n_guessing = {}
     for n_options in _USUAL:
         chance = 1 / n_options
         expected = chance * n_tried[judged]
-        excess = right.sum(axis=1, dtype=np.int64)[judged] - expected
+        excess = n_right[judged] - expected
         excess /= np.sqrt((1 - chance) * expected)
         near, above = judged[abs(excess) <= _REACH], judged[excess > _REACH]
         others = above if len(above) >= _FEWEST else judged
