@@ -117,6 +117,27 @@ class Levels(NamedTuple):
         of_intercept[varied, last[varied] - 1] = 1 / spans
         return of_intercept, of_thresholds / gaps[:, :, None]
 
+    def typical(self) -> tuple[Array, Array]:
+        """Weights of slope and steps in what is typical of every item, and in what is beside it.
+
+        Typical are a slope and an intercept, (n_items, 2, k). A slope of the GPCM is by one of K
+        steps, and falls about as 2/(K + 1): it is taken that many times larger. Beside it logits of
+        thresholds lie some way from their mean, (n_items, k − 1, k).
+        """
+        of_intercept, of_thresholds = self.contrasts()
+        n_items, n_steps = self.steps.shape
+        typical = np.zeros((n_items, 2, n_steps + 1))
+        typical[:, 0, 0] = 1.0
+        if self.model == "GPCM":
+            typical[:, 0, 0] = (self.shifts.max(axis=1, initial=1.0) + 1) / 2
+        typical[:, 1, 1:] = of_intercept
+        free = self.free[:, :, None]
+        n_thresholds = np.maximum(free.sum(axis=1, keepdims=True), 1)
+        mean = of_thresholds.sum(axis=1, keepdims=True) / n_thresholds
+        deviations = np.zeros((n_items, n_steps, n_steps + 1))
+        deviations[:, :, 1:] = (of_thresholds - mean) * free
+        return typical, deviations
+
 
 class Items(NamedTuple):
     """Items as computations take them: arrays of NumPy or JAX, one entry per item.

@@ -201,6 +201,8 @@ class Parameterisation:
         self.shifts = np.ones((n_items, 1)) if levels is None else levels.shifts
         """How much steps move with a shift of ability, in slopes, (n_items, n_steps)."""
         self.n_steps = self.shifts.shape[1]
+        if levels is not None:
+            self.typical, self.deviations = levels.typical()
         self.fixed = fixed
         self.prior_hyper = Hyper(0.0, 0.0) if hyper is None else hyper
         self.unit_slopes = model == "Rasch"
@@ -426,7 +428,7 @@ class PenalisedLikelihood:
         by_hyper = np.zeros(2)
         if self.prior is not None:
             copies = self.likelihood.engine.patterns.multiplicity
-            prior = prior_at(self.prior, parameters, at, copies)
+            prior = prior_at(self.prior, parameters, parameters.of_prior(at), at.hyper, copies)
             value += prior.log_density
             by_hyper = prior.by_hyper
             by_item = by_item + prior.gradient
@@ -509,12 +511,32 @@ class PenalisedLikelihood:
 
 
 def prior_at(
-    prior: Prior, parameters: Parameterisation, at: Values, copies: Array | None
+    prior: Any, parameters: Parameterisation, items: Items, hyper: Hyper, copies: Array | None
 ) -> AtPrior:
-    """Return the prior's density, gradient and curvature."""
-    items = parameters.of_prior(at)
+    """Return the prior's density, gradient and curvature at items as it speaks of them.
+
+    Of items with ordered levels it speaks of a slope and an intercept. Logits of their thresholds
+    spread around the intercept by a normal density with the SD of intercepts.
+    """
     common = parameters.common_slope
-    return prior.at(items, at.hyper, common_slope=common, copies=copies)
+    if parameters.levels is None:
+        return prior.at(items, hyper, common_slope=common, copies=copies)  # type: ignore[no-any-return]
+    values = np.concatenate([items.slope[:, None], items.steps], axis=1)[:, :, None]
+    typical = parameters.typical
+    slope, intercept = (typical @ values)[:, :, 0].T
+    density = prior.at(Items(slope, intercept), hyper, common_slope=common)
+    precision = prior.intercept_spread**-2
+    deviations = parameters.deviations
+    off = deviations @ values
+    around = precision * deviations.mT @ deviations
+    pull = precision * deviations.mT @ off
+    gradient = typical.mT @ density.gradient[:, :, None] - pull
+    return density._replace(  # type: ignore[no-any-return]
+        log_density=density.log_density - 0.5 * precision * float((off**2).sum()),
+        gradient=gradient[:, :, 0],
+        blocks=typical.mT @ density.blocks @ typical + around,
+        border=typical.mT @ density.border,
+    )
 
 
 def _solve_blocks(blocks: Array, sides: Array) -> list[Array]:

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 import numpy as np
 
 from irtkit.checks import and_more, check_number, did_you_mean, first_names, short
-from irtkit.irf import Items, logistic, softplus
+from irtkit.irf import logistic, softplus
 from irtkit.responses.tables import by_item
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.irf import Array
+    from irtkit.irf import Array, Items
 
 PriorName = Literal["weak", "empirical"]
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
@@ -456,8 +456,6 @@ class WeakPrior:
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
     ) -> AtPrior:
         """Log density of the items and of m and τ, its gradient and its curvature."""
-        if items.levels is not None:
-            return self._of_levels(items, hyper)
         slope = items.slope
         scale = math.exp(hyper.log_scale)
         terms = self._shared(items, hyper, common_slope=common_slope)
@@ -474,34 +472,6 @@ class WeakPrior:
         if items.logit_guessing is not None:
             terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}, {}))
         return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd), copies)
-
-    def _of_levels(self, items: Items, hyper: Hyper) -> AtPrior:
-        """The same of items with ordered levels, by slope and steps."""
-        levels = items.levels
-        n_items, width = levels.scores.shape
-        whole, logits = levels.contrasts()
-        turn = np.zeros((n_items, 2, width))
-        turn[:, 0, 0] = 1.0
-        if levels.model == "GPCM":
-            turn[:, 0, 0] = (levels.shifts.max(axis=1, initial=1.0) + 1) / 2
-        turn[:, 1, 1:] = whole
-        free = levels.free[:, :, None]
-        n_steps = np.maximum(free.sum(axis=1, keepdims=True), 1)
-        off = (logits - logits.sum(axis=1, keepdims=True) / n_steps) * free
-        around = np.zeros((n_items, width, width))
-        around[:, 1:, 1:] = off.mT @ off / self.intercept_spread**2
-        values = np.concatenate([items.slope[:, None], items.steps], axis=1)
-        slope, intercept = (turn @ values[:, :, None])[:, :, 0].T
-        density = self.at(Items(slope, intercept), hyper, common_slope=False)
-        pull = (around @ values[:, :, None])[:, :, 0]
-        of_steps = -0.5 * (pull * values).sum(axis=1)
-        return density._replace(
-            log_density=density.log_density + float(of_steps.sum()),
-            gradient=(density.gradient[:, None] @ turn)[:, 0] - pull,
-            blocks=turn.swapaxes(1, 2) @ density.blocks @ turn + around,
-            border=turn.swapaxes(1, 2) @ density.border,
-            by_item=density.by_item + of_steps,
-        )
 
     def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
         """Part of the log density that concerns several parameters, and m and τ."""

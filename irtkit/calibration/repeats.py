@@ -106,7 +106,10 @@ def moments(cells: Cells, problem: Problem, maximum: Maximum) -> tuple[Array, Ar
     of_data = likelihood.terms(items, values.populations).information[free]
     both = of_data
     if problem.prior is not None:
-        both = of_data + prior_at(problem.prior, parameters, values, patterns.multiplicity).blocks
+        of_prior = parameters.of_prior(values)
+        copies = patterns.multiplicity
+        density = prior_at(problem.prior, parameters, of_prior, values.hyper, copies)
+        both = of_data + density.blocks
     if parameters.common_slope:
         of_data = of_data[:, 1:2, 1:2]
         both = both[:, 1:2, 1:2]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.likelihood import prior_at
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import blocks
 from irtkit.irf import Items, complete_data_information, curvatures, curves_of, level_curves
@@ -433,12 +434,8 @@ def prior_information(
 
     def gradients(table: Array, hyper: Array) -> tuple[Array, Array]:
         location, log_scale = map(float, hyper)
-        density = prior.at(
-            parameters.of_table(table),
-            Hyper(log_scale, location),
-            common_slope=parameters.common_slope,
-            copies=copies,
-        )
+        moved = parameters.of_table(table)
+        density = prior_at(prior, parameters, moved, Hyper(log_scale, location), copies)
         return density.gradient, density.by_hyper[:n_learned]
 
     free = parameters.free

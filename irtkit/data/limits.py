@@ -388,9 +388,13 @@ def largest_eigenvectors(
 
     By its products with the vectors of a Krylov space, ``most`` of them (Rayleigh & Ritz).
     """
+    if n <= most:  # the space is the whole one
+        basis = np.eye(n)
+        images = np.array([product(unit) for unit in basis])
+        return _on_basis(basis, images)
     vector = np.random.default_rng(0).standard_normal(n)
-    basis, images = np.zeros((2, min(n, most), n))
-    for k in range(len(basis)):
+    basis, images = np.zeros((2, most, n))
+    for k in range(most):
         basis[k] = vector / np.linalg.norm(vector)
         images[k] = product(basis[k])
         vector = images[k].copy()
@@ -398,8 +402,13 @@ def largest_eigenvectors(
             vector -= (basis[: k + 1] @ vector) @ basis[: k + 1]
         if np.linalg.norm(vector) < 1e-6 * np.linalg.norm(images[0]):  # few eigenvalues differ
             break
-    values, vectors = np.linalg.eigh(basis[: k + 1] @ images[: k + 1].T)
-    return values, vectors.T @ basis[: k + 1]
+    return _on_basis(basis[: k + 1], images[: k + 1])
+
+
+def _on_basis(basis: Array, images: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors on an orthonormal basis, by the images of its vectors."""
+    values, vectors = np.linalg.eigh(basis @ images.T)
+    return values, vectors.T @ basis
 
 
 @dataclass(frozen=True)
@@ -529,9 +538,8 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     # Residuals with a mean square of 1 in every item and respondent.
     residual = (right - tried * expected) / np.sqrt(np.maximum(tried, 1))
     squares = residual * residual
-    answered = tried > 0
-    least_of_item = _ONE_ABILITY.least_square * np.count_nonzero(answered, axis=0)
-    least_of_respondent = _ONE_ABILITY.least_square * np.count_nonzero(answered, axis=1)
+    least_of_item = _ONE_ABILITY.least_square * np.count_nonzero(tried, axis=0)
+    least_of_respondent = _ONE_ABILITY.least_square * np.count_nonzero(tried, axis=1)
     residual *= np.sqrt(n / np.maximum(squares.sum(axis=0), least_of_item))
     squares = residual * residual
     residual *= np.sqrt(m / np.maximum(squares.sum(axis=1), least_of_respondent))[:, None]
