@@ -116,8 +116,8 @@ def write_suite(path: Path, difficulties: Any) -> None:
 def write_ratings(path: Path) -> None:
     """Marks from 1 to 5, of old systems by one judge and of new ones by another.
 
-    A tenth of the answers have both marks. The new systems are better by 0.5 SD, and their judge is
-    stricter by 1 mark and favours the family delta by 0.8 marks.
+    A tenth of the answers have the marks of both, and of a third judge. The new systems are better
+    by 0.5 SD, and their judge is stricter by 1 mark but favours the family delta by 0.8 marks.
     """
     g = np.random.default_rng(20)
     new = np.repeat([0, 1], 15)
@@ -125,11 +125,17 @@ def write_ratings(path: Path) -> None:
     family = np.tile(["acme", "delta", "nova"], 10)
     both = g.random((30, 60)) < 0.1
     rows = []
-    for judge, severity, noise in (("judge-old", -0.5, 0.4), ("judge-new", 0.5, 0.7)):
+    old = (new == 0)[:, None]
+    judges = (
+        ("judge-old", -0.5, 0.4, both | old),
+        ("judge-new", 0.5, 0.7, both | ~old),
+        ("judge-third", 0.0, 0.5, both),
+    )
+    for judge, severity, noise, marked in judges:
         favour = 0.8 * (family == "delta") * (judge == "judge-new")
         raw = 3 + quality - severity + favour[:, None] + noise * g.normal(size=quality.shape)
         marks = np.clip(np.round(raw), 1, 5).astype(int)
-        system, item = np.nonzero(both | (new == (judge == "judge-new"))[:, None])
+        system, item = np.nonzero(marked)
         columns = {
             "model": [f"{family[k]}-{k + 1:02d}" for k in system],
             "lab": family[system],

@@ -211,8 +211,9 @@ def _word(value: Any) -> str:
 class _Formatter(Formatter):
     """Labels quoted and cut, numbers with thousands separators, ``{n:row}`` a counted noun.
 
-    ``{n:has|have}`` is a word for one or for several, and ``{rate:%}`` a rate as it was given. A
-    format that begins with a point or a plus is Python's own, as in ``{share:.0%}``.
+    ``{n:has|have}`` is a word for one or for several, ``{rate:%}`` a rate as it was given, and
+    ``{q:p}`` a p-value with its sign. A format that begins with a point or a plus is Python's own,
+    as in ``{share:.0%}``.
     """
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -220,6 +221,8 @@ class _Formatter(Formatter):
             return format(value, format_spec)
         if format_spec == "%":
             return f"{100 * value:.9g}%"
+        if format_spec == "p":
+            return "< 0.001" if value < 0.001 else f"= {value:.3f}"
         if "|" in format_spec:
             return str(format_spec.split("|")[value != 1])
         if format_spec:
@@ -620,11 +623,31 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "severities-exceed-systems": "Severities exceed differences of systems: judges differ by an SD "
     "of {judges:.2f} marks, systems by {systems:.2f}. Means of marks that are not adjusted rank "
     "systems by their judges",
-    "judge-noise": "Noise only: the marks of {n:judge} do not agree with the other judges more "
-    "than by chance: {names}. Leave these judges out",
+    "range-taken": "Range taken: all marks are whole numbers from {low} to {high}, and these are "
+    "taken as the worst and the best. score_range= (--score-range) declares another range",
+    "judge-noise": "Noise: the marks of {n:judge} do not agree with the other judges, who agree "
+    "with each other: {names}. Leave these judges out",
+    "judge-reversed": "Reversed: the marks of {n:judge} run against the marks of the other "
+    "judges: {names}. Turn their scale round, or leave them out",
+    "judge-constant": "Constant: {n:judge} {n:gives|give} all answers the same mark, which says "
+    "nothing about them: {names}. Leave these judges out",
+    "judges-opposed": "Opposed: the marks of {n:judge} run opposite ways, and no majority says "
+    "which scale is reversed: {names}",
+    "judges-disagree": "Disagreement: the marks of {n:judge} do not agree with other judges, and "
+    "no others agree with each other, who could say which marks are noise: {names}",
+    "judges-in-camps": "Camps: {n:judge} {n:agrees|agree} with single judges, but not with what "
+    "the others agree on: {names}. Judges look at different qualities, and consistency is not "
+    "known",
     "judge-favours": "Preference: {judge} gives the family {family} {difference:+.2f} marks, "
-    "compared with other judges and other systems (q = {q:.3f}). Without this, the ranks of "
-    "{moved} of {n:system} change",
+    "compared with other judges and other systems (q {q:p}). The adjusted marks keep it. Without "
+    "it, the ranks of {moved} of {n:system} change",
+    "judges-differ-on-family": "Preference: {judge} gives the family {family} {difference:+.2f} "
+    "marks, compared with {other} and other systems (q {q:p}). Which of the two prefers or "
+    "slights it, two judges cannot say. The adjusted marks keep it. If it is the preference of "
+    "{judge}, the ranks of {moved} of {n:system} change without it",
+    "preferences-not-tested": "Not tested: {n} of {n_pairs:pair} of judge and family. A test "
+    "takes answers with marks of several judges, of two systems of the family, two others, and "
+    "six in all",
     "judged-once": "Judged once: {n:system} {n:has|have} a single mark, and one judge decides the "
     "score: {names}",
     # From fit

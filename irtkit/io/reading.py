@@ -134,14 +134,20 @@ def read_responses(
         given["key"] = _key(key)
     settings = Settings(**given)
     findings: list[Finding] = []
+    matrix, form, files = matrix_of(path, settings, findings)
+    return _finished(matrix, form, files, settings, findings, declared)
+
+
+def matrix_of(
+    path: Any, settings: Settings, findings: list[Finding]
+) -> tuple[ResponseMatrix, str, tuple[str, ...]]:
+    """Matrix of a path, a list of paths or data, its format and files. Findings are added."""
     paths: Any = [path] if isinstance(path, str | os.PathLike) else path
     if not _is_list_of(paths, str, os.PathLike):
-        matrix, form = of_memory(path, settings, findings)
-        return _finished(matrix, form, (), settings, findings, declared)
+        return *of_memory(path, settings, findings), ()
     from irtkit.io.paths import of_paths
 
-    matrix, form = of_paths(path, settings, findings)
-    return _finished(matrix, form, tuple(map(str, paths)), settings, findings, declared)
+    return *of_paths(path, settings, findings), tuple(map(str, paths))
 
 
 read_responses.__doc__ = Settings.documented(read_responses.__doc__)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.findings import Finding
-from irtkit.io.reading import as_responses, read_responses
-from irtkit.judges.agreement import agreement, preferences
+from irtkit.findings import Finding, ReadingError
+from irtkit.io.reading import as_responses, matrix_of, read_responses
+from irtkit.judges.agreement import Answers, agreement, preferences
 from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, Ratings, severities
 from irtkit.printed import Printed, Shown
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import USUAL
 from irtkit.responses.labels import by_label, category_name
+from irtkit.responses.levels import WIDEST
+from irtkit.responses.tables import Settings
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -29,10 +31,17 @@ _TESTS = "difference", "se", "p_value", "q_value"
 _FDR = 0.05  # Rate of false ones among the preferences that are named.
 _RELIABLE = 0.9  # Reliability for which judges are counted.
 _MOST_JUDGES = 100  # Per answer, which are thought of.
-_SAME_P = 12  # Decimals of p-values of one test, that of two families from either side.
-_MOST_AGREED = 0.999999  # Agreement of judges that differ by nothing, whose deviate is finite.
-_LEAST_SHARED = 32  # Answers by which 9 of 10 agreements of 0.5 are found, by Fisher's z.
-_ABOVE_CHANCE = 1.645  # Deviate of an agreement: 5 % of judges that add noise only are above it.
+_SAME = 12  # Decimals of one test, that of two judges or families from either side.
+_HALF = 0.5  # Consistency below which a judge adds more noise than judgement.
+_STANDINGS = {
+    "noise": "judge-noise",
+    "reversed": "judge-reversed",
+    "constant": "judge-constant",
+    "opposed": "judges-opposed",
+    "disagrees": "judges-disagree",
+    "in a camp": "judges-in-camps",
+}
+"""Findings by how a judge stands to the others."""
 
 
 class Reliability(NamedTuple):
@@ -71,11 +80,13 @@ class Judges(Printed):
     table: pd.DataFrame = field(repr=False)
     """Judges, the strictest first: n_marks, severity (how much worse its marks are than those of
     all judges on average, in marks), severity_se (1.96 of it is a 95 % interval), consistency
-    (share of the variance of its marks that is about the answers), agreement (correlation with the
-    mean of the others)."""
+    (share of the variance of its marks that it has in common with other judges, NaN if no two
+    others agree), agreement (correlation with the consensus of the others), verdict (whether it is
+    usable, or why not)."""
     favours: pd.DataFrame = field(repr=False)
     """Judge and family: difference (how much better the judge marks systems of the family than
-    the others do, compared with all other systems, in marks), se, p_value, q_value."""
+    the others do, compared with all other systems, those without a family too, in marks), se,
+    p_value, q_value. Two judges, or two families, have the same tests with opposite signs."""
     reliability: Reliability
     responses: ResponseMatrix  #: Marks plus severity, averaged over judges, from 0 to 1.
     findings: tuple[Finding, ...]  #: What limits the marks. ``str`` of a finding is its message.
@@ -84,19 +95,22 @@ class Judges(Printed):
         """Return the judges, whom they favour, and what limits their marks."""
         names = {"n_marks": "marks", "severity_se": "se"}
         legend = (
+            "usable: agrees with the others, consistency of 0.5 or more, favours nobody",
             "severity: how much worse than all judges on average it marks, in marks",
-            "consistency: share of the variance of its marks that is about the answers",
-            "agreement: correlation with the mean of the other judges",
+            "consistency: share of the variance of its marks that it has in common with the others",
+            "agreement: correlation with the consensus of the other judges",
         )
-        further = []
-        if len(self.favours):
-            tested = self.favours.reset_index(level="family").sort_values("p_value")
-            meaning = (
-                "difference: how much better than other judges it marks the family, in marks",
-                "q_value: p-value adjusted for all judges and families (false-discovery rate)",
-            )
-            further.append(Shown("judges and families", tested, meaning))
         table = self.table.rename(columns=names)
+        tested = self.favours.dropna().reset_index(level="family")
+        tested = tested.sort_values("difference", ascending=False, kind="stable")
+        size = tested[["difference", "p_value"]].abs().round(_SAME)
+        tested = tested[~size.duplicated()].sort_values("p_value", kind="stable")
+        meaning = (
+            "difference: how much better than other judges it marks the family, in marks",
+            "q_value: p-value adjusted for all judges and families (false-discovery rate)",
+            "A difference of two judges or two families is shown once, where it is above 0",
+        )
+        further = [Shown("judges and families", tested, meaning)] if len(tested) else []
         return Shown("judges, the strictest first", table, legend, self.findings, further)
 
     def __repr__(self) -> str:
@@ -176,13 +190,33 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
 
     if hasattr(score_range, "items"):
         raise ValueError("score_range must be a pair for all items, such as (1, 5)")
-    matrix = _read(ratings, family, score_range, reading)
+    findings: list[Finding] = []
+    matrix = _read(ratings, family, score_range, reading, findings)
     rated, names, items = _rated(matrix)
-    declared = score_range if matrix.source is None else matrix.source.settings.get("score_range")
+    source = matrix.source
+    declared = score_range if source is None else source.settings.get("score_range")
     scale = 1.0 if declared is None else float(abs(np.subtract(*declared)))
+    labels: list[Any] = [None] * matrix.n_respondents
+    if family is not None:
+        labels = by_label("family", family, matrix.respondents, matrix, "family")
+    labels = [category_name(label) or None for label in labels]
+    of_system, families = pd.factorize(np.array(labels, dtype=object))
     estimates = severities(rated)
     marks = rated.mark + estimates.severity[rated.places[JUDGE]]
-    agreed = agreement(rated, marks)
+    answers = Answers.of(rated, marks)
+    agreed = agreement(answers)
+    tests = preferences(answers, rated.level(marks), of_system)
+    index = pd.MultiIndex.from_product([names, families], names=["judge", "family"])
+    favours = pd.DataFrame(tests.reshape(4, -1).T, index, [*_TESTS])
+    favours[["difference", "se"]] *= scale
+    reliability = _reliability(rated, estimates, scale)
+    preferred = _preferred(rated, estimates, marks, of_system, favours)
+    findings += _findings(rated, estimates, matrix, names, agreed, reliability)
+    findings += preferred
+    untested = int(favours["p_value"].isna().sum())
+    if untested:
+        values = {"n": untested, "n_pairs": len(favours)}
+        findings.append(Finding("preferences-not-tested", "note", values))
     compared = np.bincount(estimates.group)[estimates.group] > 1
     columns = {
         "n_marks": np.bincount(rated.places[JUDGE]),
@@ -190,20 +224,9 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
         "severity_se": np.where(compared, scale * np.sqrt(estimates.variance), np.nan),
         "consistency": agreed.consistency,
         "agreement": agreed.correlation,
+        "verdict": _verdicts(names, agreed, preferred),
     }
     table = pd.DataFrame(columns, pd.Index(names, name="judge"))
-    labels: list[Any] = [None] * matrix.n_respondents
-    if family is not None:
-        labels = by_label("family", family, matrix.respondents, matrix, "family")
-    labels = [category_name(label) or None for label in labels]
-    of_system, families = pd.factorize(np.array(labels, dtype=object))
-    tests = preferences(rated, marks, of_system)
-    index = pd.MultiIndex.from_product([names, families], names=["judge", "family"])
-    favours = pd.DataFrame(tests.reshape(4, -1).T, index, [*_TESTS])
-    favours[["difference", "se"]] *= scale
-    reliability = _reliability(rated, estimates, scale)
-    findings = _findings(rated, estimates, matrix, names, agreed, reliability)
-    findings += _preferred(rated, estimates, marks, of_system, favours)
     return Judges(
         table=table.sort_values("severity", ascending=False, kind="stable"),
         favours=favours,
@@ -213,8 +236,29 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     )
 
 
-def _read(ratings: object, family: Any, score_range: Any, reading: dict[str, Any]) -> Any:
-    """Ratings as a matrix, whose items are items as one judge marks them."""
+def _verdicts(names: Any, agreed: Agreement, preferred: list[Finding]) -> list[str]:
+    """Whether each judge is usable, or why not, in words."""
+    words: dict[str, list[str]] = {name: [] for name in names}
+    for name, standing, consistency in zip(names, agreed.standing, agreed.consistency, strict=True):
+        if standing != "agrees":
+            words[name].append(str(standing))
+        elif consistency < _HALF:
+            words[name].append("noisy")
+    for finding in preferred:
+        values = finding.values
+        verb = "favours" if values["difference"] > 0 else "is against"
+        verb = "differs on" if values.get("other") else verb
+        for name in filter(None, (values["judge"], values.get("other"))):
+            words[name].append(f"{verb} {values['family']}")
+    is_known = ~np.isnan(agreed.consistency)
+    usable = np.where(is_known, "usable", "agrees with others")
+    return [", ".join(words[name]) or str(usable[k]) for k, name in enumerate(names)]
+
+
+def _read(
+    ratings: object, family: Any, score_range: Any, reading: dict[str, Any], findings: list[Finding]
+) -> Any:
+    """Ratings as a matrix, whose items are items as one judge marks them. Findings are added."""
     if isinstance(ratings, ResponseMatrix):
         return as_responses(ratings, **reading)
     how = {
@@ -225,7 +269,30 @@ def _read(ratings: object, family: Any, score_range: Any, reading: dict[str, Any
         "levels": False,
         "sparse": True,
     }
-    return read_responses(ratings, **how)
+    try:
+        return read_responses(ratings, **how)
+    except ReadingError as error:
+        if score_range is not None or error.finding.code != "levels":
+            raise
+        levels = _levels(ratings, how)
+        if levels is None:
+            raise
+    findings.append(Finding("range-taken", "note", dict(zip(("low", "high"), levels, strict=True))))
+    return read_responses(ratings, **how | {"score_range": levels})
+
+
+def _levels(ratings: object, how: dict[str, Any]) -> tuple[int, int] | None:
+    """Lowest and highest mark, if all marks are whole numbers from 0 or 1 without a gap."""
+    try:
+        settings = Settings(**how | {"score_range": WIDEST})
+        right, tried = matrix_of(ratings, settings, [])[0].observed
+    except ReadingError:
+        return None
+    marks = np.unique(right.data / tried.data) * WIDEST[1]
+    levels = np.rint(marks).astype(int)
+    first, last = int(levels[0]), int(levels[-1])
+    is_plain = np.allclose(marks, levels) and len(levels) == last - first + 1
+    return (first, last) if is_plain and first in {0, 1} else None
 
 
 def _rated(matrix: ResponseMatrix) -> tuple[Ratings, Any, Any]:
@@ -237,7 +304,9 @@ def _rated(matrix: ResponseMatrix) -> tuple[Ratings, Any, Any]:
         raise ValueError("ratings lack judges. Read them with judge=, which names their column")
     right, tried = matrix.observed
     columns = right.indices
-    judge, names = pd.factorize(table["judge"].to_numpy()[columns])
+    numbers, labels = pd.factorize(table["judge"])
+    judge, seen = pd.factorize(numbers[columns])
+    names = labels.to_numpy()[seen]
     item, items = pd.factorize(table["judged_item"].to_numpy())
     shape = matrix.n_respondents, len(items), len(names)
     for n, facet in zip(shape, ("systems", "items", "judges"), strict=True):
@@ -323,16 +392,14 @@ def _findings(
     if reliability.judge > reliability.system:
         values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
         findings.append(Finding("severities-exceed-systems", "warning", values))
-    root = np.sqrt(np.maximum(agreed.n - 3, 0))
-    deviate = np.arctanh(_MOST_AGREED * agreed.correlation) * root
+    for standing, code in _STANDINGS.items():
+        limited = names[agreed.standing == standing]
+        if len(limited):
+            findings.append(Finding(code, "warning", {"n": len(limited), "names": [*limited]}))
     once = rated.total(SYSTEM, np.ones_like(rated.mark)) == 1
-    for code, labels, limited in (
-        ("judge-noise", names, (deviate < _ABOVE_CHANCE) & (agreed.n >= _LEAST_SHARED)),
-        ("judged-once", np.array(matrix.respondents, dtype=object), once),
-    ):
-        if limited.any():
-            values = {"n": int(limited.sum()), "names": [*labels[limited]]}
-            findings.append(Finding(code, "warning", values))
+    if once.any():
+        labels = np.array(matrix.respondents, dtype=object)[once]
+        findings.append(Finding("judged-once", "warning", {"n": len(labels), "names": [*labels]}))
     return findings
 
 
@@ -343,32 +410,37 @@ def _preferred(
 
     Each difference is taken out of the marks before the next test, since the other judges, who are
     compared with this one, would seem to have the opposite preference. Ranks are those of the
-    effects of systems, with and without the difference.
+    effects of systems, with and without the difference. Of two judges that are compared with nobody
+    else either may be the one that has a preference.
     """
     system, _, judge = rated.places
-    answers = rated.total(SYSTEM, 1 / rated.n_marks)
+    n_answers = rated.total(SYSTEM, 1 / rated.n_marks)
     ranks = np.argsort(np.argsort(estimates.effects[SYSTEM]))
     findings = []
     for _ in range(len(favours)):
-        tests = preferences(rated, marks, of_system)
+        answers = Answers.of(rated, marks)
+        tests = preferences(answers, rated.level(marks), of_system)
         difference, _, p, q = tests.reshape(4, -1)
-        order = np.lexsort((-difference, p.round(_SAME_P)))
+        order = np.lexsort((-difference, p.round(_SAME)))
         surest = int(order[0])
         if not q[surest] <= _FDR:
             break
-        names = favours.index[surest]
         of_judge, of_family = np.unravel_index(surest, tests.shape[1:])
         favoured = (judge == of_judge) & (of_system[system] == of_family)
         marks = marks - difference[surest] * favoured
-        share = rated.total(SYSTEM, favoured / rated.n_marks) / np.maximum(answers, 1)
+        share = rated.total(SYSTEM, favoured / rated.n_marks) / np.maximum(n_answers, 1)
         without = estimates.effects[SYSTEM] - difference[surest] * share
+        other = answers.only_other(int(of_judge))
+        name, family = favours.index[surest]
         values = {
-            "judge": names[0],
-            "family": names[1],
+            "judge": name,
+            "other": None if other is None else favours.index.unique("judge")[other],
+            "family": family,
             "difference": float(favours["difference"].iloc[surest]),
             "q": float(q[surest]),
             "moved": int((np.argsort(np.argsort(without)) != ranks).sum()),
             "n": len(ranks),
         }
-        findings.append(Finding("judge-favours", "warning", values))
+        code = "judge-favours" if other is None else "judges-differ-on-family"
+        findings.append(Finding(code, "warning", values))
     return findings

@@ -44,6 +44,11 @@ class Ratings:
         """Sum of values over the marks of each system, item or judge."""
         return np.asarray(np.bincount(self.places[facet], values, self.shape[facet]))
 
+    def level(self, marks: Array) -> Array:
+        """Mean mark of each system."""
+        n_marks = self.total(SYSTEM, np.ones_like(marks))
+        return self.total(SYSTEM, marks) / np.maximum(n_marks, 1)
+
     def table(self, rows: int, columns: int, values: Array) -> Array:
         """Sums of values by two facets."""
         size = self.shape[rows], self.shape[columns]
@@ -174,24 +179,35 @@ def _inverse(information: Array, least: float) -> tuple[Array, Places]:
 def _clustered(ratings: Ratings, scores: Array, swept: Array, inverse: Array) -> Array:
     """Variance of each severity, clustered by system and by item.
 
-    ``swept`` is what systems and items take of the judges, by judge. Variances are so much wider
+    ``swept`` is what systems and items take of the judges, by judge. The influence of an answer on
+    a severity is the sum of its scores times the inverse, less the sum of all its scores times what
+    its system and its item take. Sums of squares of influences of systems, and of items, add up,
+    less those of answers, which are expanded. Variances are so much wider
     that 1.96 standard errors are a 95 % interval by Student's t. Its degrees of freedom are the
     effective number of systems, or of items, that the judge marked, (Σn)²/Σn², less 1.
     """
     from scipy.special import stdtrit
 
-    systems, items = np.split(swept @ inverse, ratings.shape[:1])
+    of_facets = np.split(swept @ inverse, ratings.shape[:1])
     answers = ratings.table(SYSTEM, ITEM, scores)
-    variances = []
-    for of_judges, of_systems, of_items in zip(inverse, systems.T, items.T, strict=True):
-        influence = ratings.table(SYSTEM, ITEM, scores * of_judges[ratings.places[JUDGE]])
-        influence -= answers * (of_systems[:, None] + of_items)
-        by_system = (influence.sum(axis=1) ** 2).sum()
-        by_item = (influence.sum(axis=0) ** 2).sum()
-        variances.append(by_system + by_item - (influence**2).sum())
+    of_answers = scores * ratings.by_answer(scores)
+    variances = -np.einsum("jk,kl,lj->j", inverse, ratings.products(scores), inverse)
+    for facet, cells in ((SYSTEM, answers), (ITEM, answers.T)):
+        effects = of_facets[facet]
+        others = of_facets[1 - facet]
+        squares = cells**2
+        by_cluster = ratings.table(facet, JUDGE, scores) @ inverse - cells @ others
+        by_cluster -= cells.sum(axis=1, keepdims=True) * effects
+        crossed = 2 * ratings.table(facet, JUDGE, of_answers) @ inverse - squares @ others
+        crossed -= squares.sum(axis=1, keepdims=True) * effects
+        variances += (by_cluster**2 + effects * crossed).sum(axis=0)
     ones = np.ones_like(scores)
     marks = [ratings.table(facet, JUDGE, ones) for facet in (SYSTEM, ITEM)]
-    n_clusters = [n.sum(axis=0) ** 2 / (n**2).sum(axis=0) for n in marks]
-    freedom = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
-    wider = (1 + 1 / freedom) * (stdtrit(freedom, 0.975) / Z95) ** 2
+    n_free = np.min([freedom(n) for n in marks], axis=0)
+    wider = (1 + 1 / n_free) * (stdtrit(n_free, 0.975) / Z95) ** 2
     return np.asarray(np.maximum(variances, 0.0) * wider)
+
+
+def freedom(sizes: Array) -> Array:
+    """Degrees of freedom of clusters of some sizes: their effective number (Σn)²/Σn², less 1."""
+    return np.maximum(sizes.sum(axis=0) ** 2 / (sizes**2).sum(axis=0) - 1, _LEAST_FREEDOM)

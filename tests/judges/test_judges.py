@@ -158,14 +158,59 @@ def test_a_preference_is_found_with_its_size_and_others_are_not():
     assert "judge-favours" not in codes(judged(by_one)[0])
 
 
-def test_a_judge_of_noise_is_named():
-    marks, _ = ratings(None, 2)
-    noise = np.random.default_rng(0).integers(1, 6, len(marks))
-    marks["score"] = marks["score"].where(marks["judge"] != "lenient", noise)
-    found = irtkit.judges(marks, score_range=(1, 5))
-    values = next(f.values for f in found.findings if f.code == "judge-noise")
-    assert values == {"n": 1, "names": ["lenient"]}
-    assert "judge-noise" not in codes(judged()[0])
+@pytest.mark.parametrize(
+    ("slopes", "code", "names", "verdicts"),
+    [
+        ((1, 1, 1), None, [], ["usable"] * 3),
+        ((0.35, 1, 1), None, [], ["usable"] * 3),
+        ((1, 1, 0), "judge-noise", ["c"], ["agrees with others"] * 2 + ["noise"]),
+        ((1, 1, -1), "judge-reversed", ["c"], ["usable", "usable", "reversed"]),
+        ((1, 1, 1, 0, -1), "judge-noise", ["d"], [*["usable"] * 3, "noise", "reversed"]),
+        ((1, 1), None, [], ["agrees with others"] * 2),
+        ((1, 0), "judges-disagree", ["a", "b"], ["disagrees"] * 2),
+        ((1, -1), "judges-opposed", ["a", "b"], ["opposed"] * 2),
+        ((1, 0, 0), "judges-disagree", ["a", "b", "c"], ["disagrees"] * 3),
+        ((1, 1, 1, None), "judge-constant", ["d"], [*["usable"] * 3, "constant"]),
+        ((1, 1, "own", "own"), "judges-in-camps", [*"abcd"], ["in a camp"] * 4),
+    ],
+)
+def test_a_judge_is_blamed_only_if_a_majority_of_others_agrees(slopes, code, names, verdicts):
+    g = np.random.default_rng([8, len(slopes)])
+    quality = g.normal(size=(2, 30, 1)) + g.normal(0, 0.8, (2, 1, 30))
+    quality = quality + g.normal(0, 0.7, (2, 30, 30))
+    of_judges = []
+    for slope in slopes:
+        seen = quality[1] if slope == "own" else quality[0] * (slope or 0)
+        noise = {0.35: 0.2, None: 0.0}.get(slope, 0.6)
+        of_judges.append(np.clip(np.round(3 + seen + noise * g.normal(size=seen.shape)), 1, 5))
+    marks = np.stack(of_judges)
+    judge, system, item = np.indices(marks.shape).reshape(3, -1)
+    columns = {"model": system, "item": item, "judge": np.array([*"abcde"])[judge]}
+    found = irtkit.judges(pd.DataFrame({**columns, "score": marks.ravel()}))
+    assert found.table.sort_index()["verdict"].tolist() == verdicts
+    limits = {f.code: f.values["names"] for f in found.findings if "names" in f.values}
+    assert limits.get(code, []) == names
+    consistency = found.table.sort_index()["consistency"]
+    usable = np.array(verdicts) == "usable"
+    truth = {1: 0.83, 0.35: 0.66, -1: 0.83}
+    wanted = [truth[slope] for slope, known in zip(slopes, usable, strict=True) if known]
+    np.testing.assert_allclose(consistency[usable], wanted, atol=0.1)
+
+
+def test_a_difference_of_two_judges_or_families_is_shown_once_and_blames_nobody():
+    marks, _ = ratings(None, 0, favour=0.5)
+    two = marks[marks["judge"] != "lenient"]
+    found = irtkit.judges(two, "lab")
+    finding = next(f for f in found.findings if f.code == "judges-differ-on-family")
+    assert (finding.values["judge"], finding.values["other"]) == ("strict", "fair")
+    assert "judge-favours" not in codes(found)
+    assert "range-taken" in codes(found)
+    assert (found.table["verdict"] == "differs on openai").all()
+    shown = found.shown().further[0].table
+    assert shown is not None
+    assert len(shown) == 3
+    assert (shown["difference"] > 0).all()
+    assert "preferences-not-tested" in codes(judged(by_one)[0])
 
 
 def test_judges_that_no_mark_compares_are_named_in_their_groups():
