@@ -473,7 +473,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "select --out with a name that ends in .npz)",
     # From suspects
     "items-to-read": f"{{called:item}} called[[. Read {{n:this|these}} {{n}} first]]{_COUNTED}",
-    "none-to-read": f"None is likely to have a wrong key[[. These {{n}} would be first]]{_COUNTED}",
+    "none-to-read": "No item is likely to have a wrong key[[. These {n} would be first]]"
+    f"{_COUNTED}",
     "none-called": "No item is called. Wrong keys are not searched for in such data",
     "uninformative-items": f"Uninformative items: {{n}} of {{n_items}}{_COUNTED}. Names: "
     "{items!s}",

@@ -309,7 +309,7 @@ def _audit(given: SimpleNamespace) -> int:
 
 @cli.declare
 def _health(given: SimpleNamespace) -> None:
-    """Say if a benchmark is saturated, which items are duplicates, and what to drop or add.
+    """Say if a benchmark is saturated, how many items it needs, and which to drop.
 
     Items that nearly all or nearly no systems solve are counted, and duplicates, which are answered
     like an earlier item. You can drop these. Where items have tasks, each task has a row,

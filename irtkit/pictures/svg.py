@@ -26,11 +26,12 @@ _SIZES = {
     "panel": (420, 300, 50, 8, 10, 48),
     "small": (260, 180, 50, 8, 10, 40),
     "bar": (200, 18, 6, 6, 0, 0),
-    "grid": (640, 0, 200, 14, 6, 110),
+    "grid": (640, 0, 200, 14, 6, 40),
 }
 """Width and height in pixels, and margins to the left, right, top and bottom. Bars are drawn
 without axes. A grid is as high as its rows."""
 _ROW = 20  # Pixels of a row of a grid.
+_TURNED = 110  # Pixels of ticks of a grid that are turned.
 _TICK, _ASLANT = 26, 20  # Columns of the text of a tick, and of a tick that is turned.
 _DOTS = ((1, 5), (2, 7), (10, 10), (100, 14))
 """Diameter in pixels of a dot of a cloud that stands for at least this many points."""
@@ -66,7 +67,11 @@ class Frame:
         self.x = picture.x
         self.y = picture.y
         self.width = width
-        self.height = height or top + _ROW * len(rows) + bottom
+        self.of_rows = not height
+        if self.of_rows:
+            bottom = _TURNED if picture.x.crowded else bottom
+            height = top + _ROW * len(rows) + bottom
+        self.height = height
         self.left = left
         self.top = top
         self.end = width - right
@@ -107,7 +112,7 @@ def svg(picture: Picture, size: str = "wide", **attributes: object) -> Markup:
 
 
 def _axes(frame: Frame) -> str:
-    """Ticks and names of both axes, and grid lines of the vertical one."""
+    """Ticks and names of both axes, and grid lines of the vertical one if it has no rows."""
     left, end, floor = frame.left, frame.end, frame.floor
     center = (left + end) / 2
     middle = (frame.top + floor) / 2
@@ -119,7 +124,8 @@ def _axes(frame: Frame) -> str:
     grid = ""
     for at, text in frame.y.ticks_within((floor - frame.top) // 36):
         y = frame.py(at)
-        grid += f"M{left} {y:.4g}H{end}"
+        if not frame.of_rows:
+            grid += f"M{left} {y:.4g}H{end}"
         texts.append(_text(left - 7, y + 4, shortened(text, _TICK), "end"))
     ticks = ""
     for at, text in frame.x.ticks_within(max(5, (end - left) // 60)):

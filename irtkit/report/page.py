@@ -13,6 +13,7 @@ import hashlib
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,9 @@ def page_of(
     fdr: float,
     date: str | None,
 ) -> str:
-    """The whole page, HTML."""
+    """The whole page, HTML. Items that the audit lists without a reason are left out."""
+    has_reason = audited.items["reasons"].map(len) > 0
+    audited = replace(audited, items=audited.items[has_reason])
     suspects = audited.suspects
     rankable = result.n_answering <= MOST_SYSTEMS
     board, findings = ranked(result, level=_LEVEL) if rankable else (None, [])
@@ -149,7 +152,8 @@ def _head(result: FitResult, n_tasks: int, date: str | None) -> list[str]:
     source = result.saved_responses.source
     parts = [date, ", ".join(size), f"irtkit {version('irtkit')}"]
     if source is not None and source.files:
-        parts.insert(2, str(source).removesuffix("."))
+        names = tuple(Path(file).name for file in source.files)
+        parts.insert(2, str(replace(source, files=names)).removesuffix("."))
     return [part for part in parts if part]
 
 

@@ -203,11 +203,17 @@ def _ahead(
 
 def comparison_shown(comparison: SystemComparison) -> Shown:
     """Two systems in words, and the items on which they differ most."""
+    differing = comparison.items[comparison.items["difference"] != 0].head(5)
     names = short_labels((comparison.system, comparison.other), _HEADING)
-    headings = dict(zip(("accuracy", "other_accuracy"), names, strict=True))
-    title = "items on which they differ most from what is expected"
-    differing = comparison.items[comparison.items["difference"] != 0]
-    items = Shown(title, differing.head(5).rename(columns=headings))
+    sides = ["accuracy", "other_accuracy"]
+    differences = differing[["difference", "expected_difference"]]
+    if comparison.difference < 0:  # as the sentences, with the system first that is ahead
+        names.reverse()
+        sides.reverse()
+        differences = -differences
+    table = differing[sides].set_axis(names, axis=1).join(differences)
+    title = f"items on which they differ most from what is expected ({names[0]} less {names[1]})"
+    items = Shown(title, table)
     return Shown(findings=[*comparison_sentences(comparison)], further=[items])
 
 

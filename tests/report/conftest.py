@@ -43,7 +43,8 @@ class Written:
 
     @property
     def suspects(self):
-        return self.listed[self.listed["suspect"]]
+        suspects = self.listed[self.listed["suspect"]]
+        return suspects[suspects["reasons"].map(len) > 0]
 
     @cached_property
     def text(self):

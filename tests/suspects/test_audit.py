@@ -119,7 +119,7 @@ def test_wrong_keys_of_four_options_are_printed_and_none_is_said_to_be_likely_wi
         assert all(label in str(audited) for label in first)
         assert "Read these" in audited.headline
     else:
-        assert audited.headline.startswith("None is likely to have a wrong key")
+        assert audited.headline.startswith("No item is likely to have a wrong key")
         assert not (audited.items["p_wrong_key"] > 0.2).any()
 
 
