@@ -37,9 +37,9 @@ AIC|calibration/result|+ 2 * self.n_parameters|+ self.n_parameters|calibration/t
 BIC|calibration/result|np.log(n))|np.log(n + 1))|calibration/test_result.py
 SD of EAP|quadrature/posterior|second - self.mean**2|second + self.mean**2|scoring
 WLE|scoring/abilities|asarray(0.5 * np.log(inf|asarray(np.log(inf|scoring
-paired SE|systems/paired|len(sums)) / n**2|len(sums)) / (n + 1) ** 2|systems/test_paired.py systems/test_gate.py
-paired SE|systems/paired|(n_clusters - 1, 1)|(n_clusters, 1)|systems/test_paired.py systems/test_gate.py
-Q3|diagnostics/q3|- sums * their|+ sums * their|diagnostics/test_q3.py
+paired SE|systems/paired|len(sums)) / n**2|len(sums)) / (n + 1) ** 2|systems/test_comparison.py systems/test_gate.py
+paired SE|systems/paired|(n_clusters - 1, 1)|(n_clusters, 1)|systems/test_comparison.py systems/test_gate.py
+Q3|diagnostics/q3|- sums * their|+ sums * their|diagnostics/test_fit_statistics.py
 z of infit|diagnostics/item_statistics|(1 - 3 * p|(1 - 2 * p|diagnostics
 FDR step-up|data/slopes|y_control(p[tested])|y_control(2 * p[tested])|test_slopes.py
 """  # noqa: E501

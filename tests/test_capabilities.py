@@ -141,7 +141,7 @@ OF_DATA = (
     "format='wide'",
 )
 NOT_CALLED = {
-    "likelihood_ratio_test": "needs two nested fits: tests/diagnostics/test_nested_models.py",
+    "likelihood_ratio_test": "needs two nested fits: tests/diagnostics/test_models.py",
     "horizon": "as trend",
     "expected_performance": "needs reliable difficulties: tests/curves/test_curves.py",
     "judges": "needs ratings: tests/judges/test_judges.py",

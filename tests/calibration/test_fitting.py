@@ -2,6 +2,7 @@
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -323,21 +324,21 @@ def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error():
     ({"metrics": "seconds"}, TypeError, r"Write result.with_quality_standard\(metrics"),
     ({"seed": -1}, ValueError, "seed"),
     ({"responses": 0}, TypeError, "ResponseMatrix"),
-])  # fmt: skip
-def test_wrong_arguments_are_refused_by_name(arguments, error, message):
-    with pytest.raises(error, match=message):
-        fit(**{"responses": ResponseMatrix([[1, 0], [0, 1]]), **arguments})
-
-
-@pytest.mark.parametrize(("make", "error", "message"), [
+    ({"model": "2PLM"}, ValueError, "did you mean '2PL'"),
+    ({"model": "rash"}, ValueError, "did you mean 'Rasch'"),
+    ({"rigth": 1}, TypeError, "keyword argument 'rigth', did you mean 'right'"),
+    ({"modle": 1}, TypeError, "keyword argument 'modle', did you mean 'model'"),
     (lambda: EM(tol=0.0), ValueError, "tol must be above 0"),
     (lambda: Variational(max_iterations=0), ValueError, "max_iterations must be a whole"),
     (lambda: EM(mesh="cpu"), TypeError, r"mesh must be a jax\.sharding\.Mesh or None, got str"),
     (lambda: Variational(batch=0), ValueError, "batch must be a whole number"),
 ])  # fmt: skip
-def test_wrong_settings_of_a_method_are_refused_where_they_are_given(make, error, message):
+def test_wrong_arguments_are_refused_by_name(arguments, error, message):
+    if not callable(arguments):
+        arguments = partial(fit, **{"responses": [[1, 0], [0, 1]], **arguments})
     with pytest.raises(error, match=message):
-        make()
+        arguments()
+    assert fit([[1, 0], [0, 1], [1, 1]], "rasch", standard_errors=False).model == "Rasch"
 
 
 def test_progress_is_silent_unless_asked_for(capsys):

@@ -1,4 +1,4 @@
-"""Claims about models of ordered levels: references, invariances, gradients and errors."""
+"""Ordered levels, and items of several kinds in one fit."""
 
 import json
 import warnings
@@ -26,6 +26,9 @@ from irtkit.responses.cells import Cells
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Not unidimensional|Item groups|Beyond the calibration)"
 )
+
+
+# Claims about models of ordered levels: references, invariances, gradients and errors
 GRID = (61, 6.0)
 MODELS = pytest.mark.parametrize("model", ["GPCM", "GRM"])
 
@@ -252,15 +255,6 @@ def test_what_follows_from_a_fit(model, tmp_path):
     pd.testing.assert_frame_equal(again.items, result.items)
     pd.testing.assert_frame_equal(again.respondents, result.respondents)
     assert "Levels" not in str(again)
-    for function in (irtkit.item_fit, irtkit.wrong_keys, irtkit.local_dependence):
-        with pytest.raises(ValueError, match="not for ordered levels"):
-            function(result)
-    with pytest.raises(ValueError, match="not for ordered levels"):
-        irtkit.link(result, result)
-    with pytest.raises(ValueError, match="not for ordered levels"):
-        irtkit.adaptive(result, 5)
-    with pytest.raises(ValueError, match="not for ordered levels"):
-        fit(result.responses, "2PL", fixed=result)
 
 
 @pytest.mark.parametrize(
@@ -359,9 +353,8 @@ def test_what_follows_from_a_fit_of_items_of_all_kinds(of_all_kinds, tmp_path):
     again = load(tmp_path / "result.npz")
     pd.testing.assert_frame_equal(again.items, result.items)
     assert str(again) == str(result)
-    for function in (irtkit.item_fit, irtkit.wrong_keys, irtkit.local_dependence):
-        with pytest.raises(ValueError, match="not for ordered levels"):
-            function(result)
+    assert len(result.health().items) == 20
+    assert irtkit.plots.category_curves(result, "levels-15").get_lines()
 
 
 def test_refits_keep_the_kinds_of_items(of_all_kinds):
@@ -384,3 +377,55 @@ def test_whole_numbers_from_0_are_levels_by_default():
     for other in (levels + 1, levels * 4, np.column_stack([levels + 1, levels > 1])):
         with pytest.raises(ValueError, match=r"score_range=.*"):
             fit(other)
+
+
+# Claims about fits of right and wrong answers, fractions and ordered levels together
+def marks_and_answers(n, k, *, seed=0, missing=0.1):
+    """Abilities, slopes, and k items of each kind; fractions are worth nine answers."""
+    g = np.random.default_rng(seed)
+    theta, slope, intercept = g.normal(size=n), g.lognormal(0, 0.3, 3 * k), g.normal(size=2 * k)
+    p = 1 / (1 + np.exp(-(np.multiply.outer(theta, slope[: 2 * k]) + intercept)))
+    right, share = g.random((n, k)) < p[:, :k], g.beta(8 * p[:, k:], 8 * (1 - p[:, k:]))
+    slope[2 * k :] *= 0.6
+    thresholds = np.linspace(-1.5, 1.5, 3) + g.normal(0, 0.4, (k, 3))
+    steps = np.cumsum(-slope[2 * k :, None] * thresholds, axis=1)
+    z = np.multiply.outer(np.multiply.outer(theta, slope[2 * k :]), np.arange(4.0))
+    z[:, :, 1:] += steps
+    whole = np.exp(z).cumsum(axis=2)
+    levels = (whole < g.random((n, k, 1)) * whole[:, :, -1:]).sum(axis=2)
+    table = np.hstack([right, share, levels]).astype(float)
+    table[g.random(table.shape) < missing] = np.nan
+    names = [f"{kind}{j}" for kind in ("binary", "fraction", "levels") for j in range(k)]
+    return theta, slope, pd.DataFrame(table, [f"m{i}" for i in range(n)], names)
+
+
+@pytest.mark.parametrize(("model", "most"), [("GPCM", 1.0), ("GRM", 1.3)])
+def test_parameters_and_abilities_of_mixed_items_come_back(model, most):
+    theta, slope, table = marks_and_answers(400, 15)
+    result = fit(table, model, levels=True)
+    kinds = ["binary"] * 15 + ["fraction"] * 15 + ["levels"] * 15
+    assert [*result.items["kind"]] == kinds
+    z = (result.items["discrimination"] - slope) / result.items["discrimination_se"]
+    assert np.abs(z[:30]).mean() < most  # 0.8 of a standard normal
+    off = (result.ability - theta) / result.ability_se
+    assert 0.9 < np.mean(np.abs(off) < 1.96) < 0.99
+    assert 8 < 1 / (result.settings.trial_correlation or 1) < 10
+    parts = [fit(table.iloc[:, some], levels=True) for some in (slice(15), slice(30, 45))]
+    assert [part.model for part in parts] == ["2PL", "GPCM"]
+    errors = [np.mean((part.ability - theta) ** 2) for part in (result, *parts)]
+    assert errors[0] < 0.7 * min(errors[1:])
+
+
+@MODELS
+def test_scores_and_saved_results_of_mixed_items_are_those_of_the_fit(model, tmp_path):
+    table = marks_and_answers(80, 6, seed=3)[2]
+    table.iloc[0, 12:] = [1, 1, 0, 2, 1, 0]  # one respondent reaches no highest level
+    result = fit(table, model, levels=True)
+    result.save(tmp_path / "fit.npz")
+    saved = load(tmp_path / "fit.npz")
+    pd.testing.assert_frame_equal(saved.items, result.items)
+    for items in (result, saved, tmp_path / "fit.npz"):
+        found = score(table.iloc[:1], items)
+        assert found["ability"].iloc[0] == pytest.approx(result.ability[0], abs=1e-3)
+    part = score(table.iloc[:3, [0, 7, 13]], result)
+    assert np.isfinite(part["ability"]).all()

@@ -1,4 +1,4 @@
-"""Densities against SciPy, their derivatives, and the weak prior as it is documented."""
+"""Densities and priors against SciPy, their derivatives, and the weak prior as documented."""
 
 import numpy as np
 import pandas as pd
@@ -19,13 +19,18 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.empirical import ItemDistribution, TwoSided
+from irtkit.calibration.likelihood import Parameterisation, Population
 from irtkit.calibration.priors import Hyper, Steep, Student
+from irtkit.calibration.standard_errors import prior_information
 from irtkit.calibration.variational.target import OfCoordinate
 from irtkit.fitting import refitted, silently
-from irtkit.irf import Items
+from irtkit.irf import MODELS, Items
 from tests.crowds import crowd, fitted
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
+
+# Densities against SciPy, their derivatives, and the weak prior as it is documented
 AT = np.linspace(-3.0, 3.0, 25)
 """A parameter, 0 among its values; of a logit of guessing from 0.05 to 0.95."""
 
@@ -43,43 +48,31 @@ def beyond(x):
 
 
 REFEREES = [
-    (Normal(0.3, 0.7), lambda x: norm.logpdf(x, 0.3, 0.7), AT),
-    (
-        Student(0.88, 0.3, 5.0),
-        lambda x: t.logpdf(x, 5.0, 0.88, 0.3),
-        AT,
-    ),  # of 4 degrees log Γ(ν/2) is 0
-    (TwoSided(1.2, 0.4, 0.1), two_sided, AT),
-    (Beta(5.0, 17.0), of_c, AT),
-    (Steep(1.4, 0.5), beyond, AT),
+    (Normal(0.3, 0.7), lambda x: norm.logpdf(x, 0.3, 0.7)),
+    (Student(0.88, 0.3, 5.0), lambda x: t.logpdf(x, 5.0, 0.88, 0.3)),  # of 4 log Γ(ν/2) is 0
+    (TwoSided(1.2, 0.4, 0.1), two_sided),
+    (Beta(5.0, 17.0), of_c),
+    (Steep(1.4, 0.5), beyond),
 ]
-IDS = [type(density).__name__ for density, *_ in REFEREES]
-EVERY = pytest.mark.parametrize(("density", "at"), [(d, at) for d, _, at in REFEREES], ids=IDS)
+IDS = [type(density).__name__ for density, _ in REFEREES]
 
 
-@pytest.mark.parametrize(("density", "referee", "at"), REFEREES, ids=IDS)
-def test_a_log_density_is_that_of_scipy(density, referee, at):
-    assert density.at(at).value == pytest.approx(referee(at), abs=1e-10)
-
-
-@EVERY
-def test_a_derivative_is_that_of_the_log_density(density, at):
+@pytest.mark.parametrize(("density", "referee"), REFEREES, ids=IDS)
+def test_a_log_density_is_that_of_scipy_with_its_derivative_and_a_curvature(density, referee):
     step = 1e-5
-    rise = density.at(at + step).value - density.at(at - step).value
-    assert density.at(at).derivative == pytest.approx(rise / (2 * step), rel=1e-7, abs=1e-7)
-
-
-@EVERY
-def test_a_curvature_is_never_below_zero_and_finite_at_zero(density, at):
-    found = density.at(np.append(at, 0.0)).curvature
-    assert np.isfinite(found).all()
-    assert (found >= 0).all()
+    found = density.at(AT)
+    assert found.value == pytest.approx(referee(AT), abs=1e-10)
+    rise = density.at(AT + step).value - density.at(AT - step).value
+    assert found.derivative == pytest.approx(rise / (2 * step), rel=1e-7, abs=1e-7)
+    curvature = density.at(np.append(AT, 0.0)).curvature
+    assert np.isfinite(curvature).all()
+    assert (curvature >= 0).all()
 
 
 @pytest.mark.parametrize(
     ("density", "kept"),
     [
-        *[(OfCoordinate(density), 1.0) for density, _, _ in REFEREES[:4]],
+        *[(OfCoordinate(density), 1.0) for density, _ in REFEREES[:4]],
         # a normal density of a common slope keeps Φ(mean/sd) of its mass
         (OfCoordinate(Normal(1.0, 0.5), exponential=True), float(norm.cdf(2.0))),
     ],
@@ -325,3 +318,61 @@ def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(m
         shifts.append(off[new].mean() - off[~new].mean())
         assert off[new].std() < 0.8  # of answers alone 1; slopes of the 2PL add to 0.3
     assert np.mean(shifts) == pytest.approx(0, abs=0.5)
+
+
+# Second derivatives of priors against differences of their densities, and what follows
+ITEMS = Items(
+    np.array([0.05, 0.9, -1.4, 3.0, 30.0]),
+    np.array([0.5, -2.0, 0.1, 1.0, 4.0]),
+    np.array([-1.5, -3.0, 0.0, -6.0, -1.0]),
+)
+HYPER = Hyper(log_scale=0.3, location=-0.4)
+
+
+PRIORS = (
+    WeakPrior(),
+    ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5.0, 17.0)),
+    ItemDistribution(1.2, 0.3, 0.05, 0.2, 1.1, -0.3, 0.6),
+)
+
+
+def density(prior, model, x):
+    """Log density of one item and of m and log τ; of Rasch the log SD stands for the slope."""
+    slope = np.exp(x[:1]) if model == "Rasch" else x[:1]
+    items = Items(slope, x[1:2], x[2:3] if model == "3PL" else None)
+    hyper = Hyper(location=x[-2], log_scale=x[-1])
+    return prior.at(items, hyper, common_slope=model in {"1PL", "Rasch"}).log_density
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("prior", PRIORS, ids=["weak", "own", "empirical"])
+@pytest.mark.parametrize("j", range(5))
+def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_density(model, prior, j):
+    parameters, at_all = Parameterisation(model, 1, learns=prior.learns), ITEMS.chosen([j])
+    items = at_all if model == "3PL" else at_all._replace(logit_guessing=None)
+    sd = float(items.slope[0]) if model == "Rasch" else 1.0
+    population = Population(0.0, abs(sd))
+    at = parameters.values(parameters.vector(items, HYPER, population))._replace(hyper=HYPER)
+    found = prior_information(prior, parameters, at, None)
+    border = found.border[0]
+    whole = np.block([[found.blocks[0], border], [border.T, found.corner]])
+    slope = np.log(at.populations[0].sd) if model == "Rasch" else items.slope[0]
+    parts = [slope, *(part[0] for part in items[1:] if part is not None), *HYPER[::-1]]
+    expected = hessian(lambda x: -density(prior, model, x), np.array(parts))
+    n = len(whole)
+    assert whole == pytest.approx(expected[:n, :n], rel=1e-4, abs=1e-4)
+
+
+def hessian(function, x):
+    """Central differences of the fourth order, of one another."""
+    steps, weights = np.diag(1e-3 * (0.1 + np.abs(x))), {-2: 1, -1: -8, 1: 8, 2: -1}
+    found = np.empty((len(x), len(x)))
+    for i, one in enumerate(steps):
+        for j, other in enumerate(steps):
+            total = sum(
+                by_p * by_q * function(x + p * one + q * other)
+                for p, by_p in weights.items()
+                for q, by_q in weights.items()
+            )
+            found[i, j] = total / (144 * one[i] * other[j])
+    return found

@@ -70,7 +70,6 @@ WIDE, FINE = (Normal(1.0, 5.0), Normal(0.0, 20.0)), (1601, 9.0)
 
 
 @pytest.mark.parametrize(("kind", "prior", "grid", "off"), [
-    ("ordinary", (), None, 2e-3),
     ("steep", WIDE, None, 2e-3),
     # polynomials do not converge here, and nodes take their place
     ("steep with missing cells", WIDE, FINE, 1e-4),

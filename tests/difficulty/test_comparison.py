@@ -1,14 +1,19 @@
-"""Claims about measures of difficulty side by side, and about systems ranked twice."""
+"""Measures of difficulty side by side, predictions, and agreement of ranks and raters."""
 
+import math
+import sys
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
+from scipy.stats import t
 
 import irtkit
 from irtkit.data.near_duplicates import NearDuplicates
-from irtkit.difficulty import compare_difficulties
+from irtkit.difficulty import compare_difficulties, held_out, held_out_predictions, spearman_score
+from irtkit.difficulty.agreement import fleiss_kappa
 from irtkit.difficulty.comparison import (
     errors_needed,
     measures,
@@ -17,13 +22,16 @@ from irtkit.difficulty.comparison import (
     orders,
     ranked_systems,
 )
+from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, same_order, spearman
 from irtkit.irf import ItemParameters
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:(Not unidimensional|Item groups|the ability of the fit)"
+    "ignore:(Not unidimensional|Item groups|the ability of the fit)",
+    "ignore:(Not unidimensional|Item groups)",
 )
 
 
+# Claims about measures of difficulty side by side, and about systems ranked twice
 def table(slope, difficulty, **more):
     """Items whose average error is what the model expects."""
     parameters = ItemParameters.from_difficulty(slope, difficulty, np.zeros_like(slope))
@@ -214,3 +222,275 @@ def test_near_duplicates_move_no_system_and_their_part_in_a_gain_is_named():
     assert not ranked_systems(result.respondents, result.near_duplicates)["passes"].any()
     (finding,) = of_predictions(predictions(**{"2PL": (0.1, 0.05, 0.2)}), result.near_duplicates)
     assert finding.values["n"] == 50
+
+
+# Claims about the prediction of responses that models have not seen
+@pytest.fixture(scope="module")
+def responses():
+    """One item in ten has a negative slope."""
+    generator = np.random.default_rng(5)
+    slope = generator.lognormal(0, 0.3, 100) * np.where(np.arange(100) < 10, -1, 1)
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=100))
+    return irtkit.simulate_responses(items, generator.normal(size=120), seed=generator)
+
+
+def test_slopes_below_0_are_what_only_the_2pl_predicts(responses):
+    table = held_out_predictions(responses, ["2PL"])
+    assert list(table.index) == ["1PL", "2PL"]
+    assert table.loc["2PL", "gain"] > 3 * table.loc["2PL", "gain_se"]
+    assert table.loc["2PL", "accuracy"] > table.loc["1PL", "accuracy"]
+    difference = table.loc["2PL", "log_likelihood"] - table.loc["1PL", "log_likelihood"]
+    assert table.loc["2PL", "gain"] == pytest.approx(difference)
+
+
+@pytest.mark.parametrize("shape", [(100, 60), (30, 50)])
+def test_no_model_gains_if_all_slopes_are_equal(shape):
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        items = ItemParameters.from_difficulty(np.ones(shape[1]), generator.normal(size=shape[1]))
+        made = irtkit.simulate_responses(items, generator.normal(size=shape[0]), seed=generator)
+        table = held_out_predictions(made)
+        assert not (table["gain_low"] > 0).any()
+
+
+def test_every_observed_response_is_predicted_once(responses):
+    cells = responses.values.copy()
+    cells[::3, ::2] = -1
+    cells[:, 7], cells[5] = -1, -1
+    table = held_out_predictions(irtkit.ResponseMatrix(cells), ["2PL"], folds=3)
+    assert (table["n_responses"] == (cells >= 0).sum()).all()
+
+
+def test_no_response_takes_part_in_its_own_prediction():
+    """Coin flips are not predicted, not even by the respondent who answers like the others."""
+    for seed in range(4):
+        flips = irtkit.ResponseMatrix(np.random.default_rng(seed).integers(0, 2, (30, 12)))
+        table = held_out_predictions(flips, ["2PL"], folds=3)
+        assert table.loc["1PL", "log_likelihood"] < -np.log(2) + 0.002
+        assert not table.loc["2PL", "gain"] > 2 * table.loc["2PL", "gain_se"]
+
+
+def test_predictions_are_posterior_means_given_the_other_items():
+    items = ItemParameters(np.array([1.0, 2.0, -0.5]), np.array([0.0, 0.5, 1.0]), np.zeros(3))
+    predictor = held_out._Predictor(items, np.array([0, 1, 3]))
+    right = np.array([[1.0, 1.0, 0.0]])
+    theta = np.linspace(-8, 8, 4001)
+    p = items.probability(theta)
+    prior = np.exp(-(theta**2) / 2)
+    expected = []
+    for item, others in ((0, [1, 2]), (1, [0]), (2, [0])):
+        weight = prior * np.prod(np.where(right[0, others] > 0, p[:, others], 1 - p[:, others]), 1)
+        expected.append(weight @ p[:, item] / weight.sum())
+    # the posterior is taken as normal, by a rule of three points
+    np.testing.assert_allclose(predictor.probability(right, None)[0], expected, atol=0.015)
+    alike = predictor.probability(right, np.ones_like(right))
+    np.testing.assert_allclose(alike, predictor.probability(right, None), atol=1e-6)
+
+
+def test_synthetic_respondents_are_left_out(responses):
+    with_synthetic = irtkit.add_synthetic(responses, ("always-right", "always-wrong"))
+    one, other = (held_out_predictions(r, [], folds=2) for r in (responses, with_synthetic))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_what_cannot_be_divided_is_refused(responses):
+    with pytest.raises(ValueError, match="folds"):
+        held_out_predictions(responses, [], folds=1)
+    with pytest.raises(ValueError, match="at least two systems"):
+        held_out_predictions(irtkit.ResponseMatrix([[1, 0]]), [])
+    with pytest.raises(TypeError, match="models must be a list"):
+        held_out_predictions(responses, "2PL")
+
+
+def test_the_error_of_a_gain_holds_what_respondents_and_items_have_in_common():
+    generator = np.random.default_rng(0)
+    rows, columns, cells = 0.02, 0.03, 0.05
+    means, errors, ones, undecided = [], [], np.ones((30, 40)), np.full((30, 40), -1.0)
+    for _ in range(200):
+        gain = 0.1 + rows * generator.normal(size=(30, 1)) + columns * generator.normal(size=40)
+        gain = gain + cells * generator.normal(size=(30, 40))
+        scores = held_out._Scores(gain.shape)
+        scores.add(np.arange(30), ones, None, np.exp(gain - 1), undecided)
+        row = scores.row(1)
+        means.append(row["gain"])
+        errors.append(row["gain_se"])
+    true = np.sqrt(rows**2 / 30 + columns**2 / 40 + cells**2 / 1200)
+    # 200 draws tell an SD to 5 %
+    assert np.std(means) == pytest.approx(true, rel=0.15)
+    assert np.mean(errors) == pytest.approx(true, rel=0.1)
+
+
+# Claims about rank correlations and Spearman scores, with SciPy and theory as referees
+def test_levels_tie_rounding_errors_and_infinite_values():
+    assert levels([2.0, -1.0, 2.0, 5.5]).tolist() == [1, 0, 1, 2]
+    assert levels([0.1 + 0.2, 0.3, 0.3 + 1e-4, 1e6, 1e6 + 0.5]).tolist() == [0, 0, 1, 2, 2]
+    assert levels([np.inf, 1e9, -np.inf, 0.0, np.inf]).tolist() == [3, 2, 0, 1, 3]
+    assert n_tied(levels([1, 1, 2, 3, 3, 3])) == 5
+
+
+def test_correlations_agree_with_scipy():
+    generator = np.random.default_rng(8)
+    coarse = generator.integers(0, 6, 80)
+    fine = coarse + generator.normal(0, 2, 80)
+    found = rank_agreement(levels(coarse), levels(fine))
+    assert found.spearman == pytest.approx(stats.spearmanr(coarse, fine).statistic, abs=1e-12)
+    assert found.kendall == pytest.approx(stats.kendalltau(coarse, fine).statistic, abs=1e-12)
+    assert rank_agreement(levels(coarse), levels(coarse)) == pytest.approx((1, 1, 1, 1))
+    rho, _ = spearman_score(coarse, fine)
+    assert rho == pytest.approx(stats.spearmanr(coarse, fine).statistic, abs=1e-12)
+
+
+def test_the_error_is_the_spread_of_the_correlation():
+    """With average ranks of a coarse measure and correlations of 0.5 and 0.9."""
+    generator = np.random.default_rng(1)
+    for noise in (1.5, 0.4):
+        drawn, widths = [], []
+        for _ in range(400):
+            x = np.round(generator.normal(size=200))
+            found = rank_agreement(levels(x), levels(x + noise * generator.normal(size=200)))
+            drawn.append(np.arctanh(found.spearman))
+            widths.append(np.arctanh(found.spearman_high) - np.arctanh(found.spearman_low))
+        # 400 draws tell an SD to 3.5 %
+        assert np.mean(widths) / (2 * 1.96) == pytest.approx(np.std(drawn), rel=0.12)
+
+
+@pytest.mark.parametrize("values", [([1, 1, 1], [1, 2, 3]), ([1], [2])])
+def test_measures_without_order_give_nan_as_correlation(values):
+    x, y = map(levels, values)
+    assert np.isnan([*rank_agreement(x, y), spearman(x, y)]).all()
+    rho, jittered = spearman_score(*values)
+    assert np.isnan([rho, *jittered]).all()
+
+
+def test_same_order_means_that_no_pair_is_turned_round():
+    assert same_order(levels([1, 1, 2, 3]), levels([0, 2, 2, 2]))
+    assert not same_order(levels([1, 1, 2, 3]), levels([0, 2, 1, 2]))
+
+
+# Spearman scores. The draws give the stored values of ρ. Those behind the stored values for filled,
+# tied and yes-no predictions are not known.
+GENERATOR = np.random.default_rng(0)
+LABELS = GENERATOR.standard_normal(2000)
+PREDICTIONS = LABELS + GENERATOR.standard_normal(2000)
+YES_NO = (np.sort(PREDICTIONS)[-135] <= PREDICTIONS).astype(float)
+
+
+def test_rho_is_the_stored_one(worked_values):
+    stored = worked_values["spearman"]
+    for name, predictions in {
+        "as_they_are": PREDICTIONS,
+        "reversed": -3 * PREDICTIONS + 2,
+        "exponential": np.exp(PREDICTIONS),
+    }.items():
+        found, _ = spearman_score(predictions, LABELS, jitter_runs=2)
+        assert found == pytest.approx(stored[name], abs=1e-9), name
+    known, _ = spearman_score(PREDICTIONS[40:], LABELS[40:], jitter_runs=2)
+    assert known == pytest.approx(stored["without_the_first_40"], abs=1e-9)
+
+
+def test_jitter_is_not_neutral_for_a_coarse_predictor():
+    # worked elsewhere: 0.328 becomes 0.137, SD 0.020; the share of yes is not told
+    rho, jittered = spearman_score(YES_NO, LABELS)
+    assert rho == pytest.approx(0.328, abs=1e-3)
+    # both means have a standard error of 0.003, both SDs of 0.002
+    assert jittered.mean() == pytest.approx(0.137, abs=0.012)
+    assert jittered.std() == pytest.approx(0.020, abs=0.008)
+    # the first 2,000 draws of default_rng(0) are the labels: as noise they would order the ties
+    assert jittered.max() < 0.25
+
+
+def test_missing_predictions_are_set_to_the_mean_of_the_others():
+    missing = np.where(np.arange(2000) < 40, np.nan, PREDICTIONS)
+    rho, _ = spearman_score(missing, LABELS)
+    filled = np.where(np.isnan(missing), PREDICTIONS[40:].mean(), PREDICTIONS)
+    assert rho == spearman_score(filled, LABELS)[0]
+    assert np.isnan(spearman_score([0.1, 0.1, 0.1, None], [1, 2, 3, 4])[0])
+
+
+@pytest.mark.parametrize("n_levels", [2, 10])
+def test_the_mean_with_jitter_is_rho_times_the_ratio_of_spreads(n_levels):
+    cuts = np.quantile(PREDICTIONS, np.arange(1, n_levels) / n_levels)
+    coarse = np.digitize(PREDICTIONS, cuts)
+    rho, jittered = spearman_score(coarse, LABELS, jitter_runs=200, jitter=1e-4)
+    ratio = stats.rankdata(coarse).std() / np.arange(2000).std()
+    assert abs(jittered.mean() - rho * ratio) < 4 * jittered.std() / math.sqrt(200)
+
+
+def test_series_are_matched_by_label_as_text():
+    labels = pd.Series([1.0, 2, 3], index=[1, 2, 3])
+    turned = pd.Series([30, 20, 10], index=["3", "2", "1"])
+    assert spearman_score(turned, labels)[0] == pytest.approx(1)
+    assert spearman_score(np.array([3, 2, 1]), labels)[0] == pytest.approx(-1)
+    with pytest.raises(ValueError, match="must have the same index"):
+        spearman_score(turned[:2], labels)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "labels"),
+    [([1, 2, 3], [1, np.nan, 3]), ([1, np.inf, 3], [1, 2, 3]), ([1, 2], [1, 2, 3])],
+)
+def test_bad_input_is_refused(predictions, labels):
+    with pytest.raises(ValueError, match="must be as many finite numbers"):
+        spearman_score(predictions, labels)
+
+
+# Claims about Fleiss' kappa, with published examples as referees
+CATEGORIES = ["depression", "personality", "schizophrenia", "neurosis", "other"]
+# Fleiss (1971), table 1: 30 patients diagnosed by 6 psychiatrists each
+DIAGNOSES = """
+00060 03003 01401 00006 03030 20400 00402 20310 20040 00006
+10050 11040 03300 10050 02031 00501 30012 51000 02040 10203
+00006 01050 02013 20040 10041 05010 40002 02040 10500 00006
+"""
+RATINGS = [np.repeat(np.arange(5), [*map(int, item)]) for item in DIAGNOSES.split()]
+
+
+def test_kappa_agrees_with_fleiss_1971():
+    result = fleiss_kappa(RATINGS)
+    assert result.kappa == pytest.approx(0.430, abs=5e-4)
+    assert (result.n_items, result.n_raters) == (30, 6)
+
+
+def test_the_interval_agrees_with_the_r_package_irrcac():
+    # fleiss.kappa.dist(distrib.6raters) in irrCAC's vignette: the first 15 patients
+    result = fleiss_kappa(RATINGS[:15])
+    assert result.kappa == pytest.approx(0.4139265, abs=5e-8)
+    half = (result.kappa_high - result.kappa_low) / 2
+    assert half / t.ppf(0.975, 14) == pytest.approx(0.08119291, abs=5e-9)
+    assert (round(result.kappa_low, 3), round(result.kappa_high, 3)) == (0.240, 0.588)
+
+
+def test_kappa_of_the_sst_ratings_is_the_published_one(shared_data):
+    right = pd.read_csv(shared_data / "lalor2018_sst_human.csv.gz", index_col=0)
+    truth = pd.read_csv(shared_data / "lalor2018_sst_human_items.csv", index_col=0)["gold"]
+    ratings = right.T.eq(1).eq(truth[right.columns].eq(1), axis=0)  # what each worker answered
+    result = fleiss_kappa(ratings)
+    assert (result.n_items, result.n_raters) == (131, 999)
+    assert round(result.kappa, 4) == 0.5198
+
+
+def test_extreme_tables_have_what_is_defined():
+    full = fleiss_kappa([["a", "a"], ["b", "b"], ["b", "b"]])
+    assert (full.kappa, full.kappa_low, full.kappa_high) == (1, 1, 1)
+    alike = fleiss_kappa([["yes", "yes"], ["yes", "yes"]])
+    assert np.isnan([alike.kappa, alike.kappa_low]).all()
+    alone = fleiss_kappa([["yes", "no", "no"]])
+    assert alone.kappa == pytest.approx(-0.5)
+    assert np.isnan([alone.kappa_low, alone.kappa_high]).all()
+
+
+@pytest.mark.parametrize("nothing", [None, pd.NA, " "])
+def test_a_missing_rating_is_an_error_that_names_the_item(nothing):
+    frame = pd.DataFrame({"ann": ["1", 0], "bob": [1.0, nothing]}, index=["q1", "q2"])
+    with pytest.raises(ValueError, match=r"ratings lacks a rating of item 'q2'"):
+        fleiss_kappa(frame)
+    omitted = fleiss_kappa(frame, missing="omit")
+    assert (omitted.n_items, omitted.categories) == (1, ("1",))
+    with pytest.raises(ValueError, match="ratings needs at least one item with two ratings"):
+        fleiss_kappa(frame[["ann"]], missing="omit")
+
+
+def test_without_statsmodels_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "statsmodels.stats", None)
+    with pytest.raises(ImportError, match=r"irtkit\[curves\]"):
+        fleiss_kappa(RATINGS)

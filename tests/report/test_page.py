@@ -1,7 +1,8 @@
-"""Claims about the page, read back from its HTML."""
+"""The page, read back from its HTML, and what notebooks show."""
 
 import base64
 import hashlib
+import pickle
 import re
 import warnings
 from xml.etree import ElementTree as ET
@@ -19,14 +20,15 @@ from irtkit.checks import counted
 from irtkit.data.patterns import Patterns
 from irtkit.data.slopes import called_negative
 from irtkit.findings import reasons_text
-from irtkit.pictures import fitted
+from irtkit.pictures import fitted as pictures
 from irtkit.pictures.picture import COLOURS
 from irtkit.report.columns import EXACT
 from irtkit.report.templates import number_text
 from irtkit.systems.paired import wilson_interval
-from tests.crowds import drawn
+from tests.crowds import drawn, fitted
 
 
+# Claims about the page, read back from its HTML
 def quiet(responses, model="2PL"):
     with warnings.catch_warnings(action="ignore"):
         return irtkit.fit(responses, model)
@@ -171,7 +173,7 @@ def test_pictures_are_sound_xml_and_show_every_item_once_or_say_why(which, reque
     assert len(shown) > 40
     for picture in shown:
         ET.fromstring(picture)  # noqa: S314  # our own
-    drawn = fitted.item_map(written.result, written.suspects)
+    drawn = pictures.item_map(written.result, written.suspects)
     item_map = next(one for one in shown if 'data-map="0"' in one)
     halves = [written.column(column) for column in written.data["maps"][0]]
     for mark, sign in zip(drawn.points, ("h0", "m-4.5 0a", "m0-6l"), strict=True):
@@ -384,3 +386,61 @@ def test_products_have_one_thread_while_a_question_is_answered(ask, monkeypatch)
     with libraries.limit(limits=2), warnings.catch_warnings(action="ignore"):
         ask(result)
     assert seen == {1}
+
+
+# Claims about what notebooks show
+def shown(result):
+    """Everything that has a face of its own."""
+    with warnings.catch_warnings(action="ignore"):
+        return {
+            "result": result,
+            "responses": result.responses,
+            "audit": irtkit.audit(result),
+            "comparison": irtkit.compare_difficulties(result, folds=0),
+            "health": result.health(),
+            "leaderboard": result.leaderboard(),
+            "systems": irtkit.compare_systems(result, *result.respondent_labels[-2:]),
+        }
+
+
+@pytest.mark.parametrize("which", ["digits", "hostile"])
+def test_results_are_shown_in_words_and_small_tables(which, request):
+    written = request.getfixturevalue(which)
+    for name, one in shown(written.result).items():
+        html = one._repr_html_()
+        root = ET.fromstring(html)  # noqa: S314  # our own
+        assert root.get("class") == "irtkit"
+        assert root.find(".//table") is not None, name
+        assert len(html) < 40_000, name
+        assert not re.search(r"<script|<img|<style|\x1b", html), name
+        names = {attribute for one in root.iter() for attribute in one.attrib}
+        assert not {"id", "style", "src", "href"} & names
+        assert not any(attribute.startswith("on") for attribute in names)
+        if which == "hostile" and name in {"audit", "leaderboard", "result"}:
+            assert written.labels[0] in "".join(root.itertext())
+        if name != "leaderboard":  # where they are quoted, they are one line
+            assert "\n" not in repr(one), name
+            assert len(repr(one)) < 120, name
+
+
+def test_a_row_of_a_leaderboard_agrees_with_the_table(digits):
+    with warnings.catch_warnings(action="ignore"):
+        board = digits.result.leaderboard()
+    root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own
+    first = ["".join(cell.itertext()) for cell in root.findall(".//tbody/tr")[0]]
+    row = board.iloc[0]
+    between, score = f"1…{row['rank_high']}", f"{100 * row['expected_score']:.1f}"
+    assert [first[0], *first[2:6]] == [board.index[0], "1", between, "a", score]
+    headings = {cell.text for cell in root.findall(".//thead/tr/th")}
+    legend = "".join(text for one in root.findall("p") for text in one.itertext())
+    assert headings >= {*re.findall(r"(?:^|[;.] ?)(\w+): ", legend)}
+    assert type(board) is pd.DataFrame
+    assert "irtkit" not in board.head(2)._repr_html_()
+    assert "irtkit" not in pickle.loads(pickle.dumps(board))._repr_html_()  # noqa: S301  # our own
+
+
+def test_a_fit_shows_curves_of_items_called_negative_alone(inverted):
+    assert irtkit.fit(inverted())._repr_html_().count("<svg") == 3
+    values = inverted().values
+    assert irtkit.fit(values, abilities=2)._repr_html_().count("<svg") == 3
+    assert "<svg" not in fitted("ordinary")._repr_html_()

@@ -1,22 +1,27 @@
-"""Claims about abilities on items that are calibrated."""
+"""Abilities on items that are calibrated, scales that are linked, and items that drift."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.interpolate import CubicSpline
+from scipy.optimize import minimize
+from scipy.special import expit
 
 import irtkit
-from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
+from irtkit import ItemParameters, ResponseMatrix, fit, link, score, simulate_responses
+from irtkit.capabilities import UnsuitableDataError
 from irtkit.findings import IRTWarning
 from irtkit.irf import softplus
-from irtkit.scoring import items_for_scores
+from irtkit.scoring import LINKS, items_for_scores
 from tests.crowds import crowd, fitted
 
 pytestmark = pytest.mark.filterwarnings("ignore:Unknown misfit")
 
 
+# Claims about abilities on items that are calibrated
 def spread(n_items):
     """Items with a slope of 1 and difficulties from −2 to 2."""
     return ItemParameters.from_difficulty(np.ones(n_items), np.linspace(-2, 2, n_items))
@@ -273,3 +278,253 @@ def test_few_systems_like_the_calibrated_ones_are_beyond_them(saved, tmp_path):
         new = simulate_responses(items, generator.normal(shift, size=500), seed=2)
         found = score(part(new, slice(None, None, 3)), result)
         assert low <= (found["status"] == "beyond").mean() <= high
+
+
+# Claims about two calibrations put on one scale
+def table(slopes, difficulties, guessing=0.0):
+    columns = {"a": slopes, "b": difficulties, "c": guessing}
+    return pd.DataFrame(columns, [f"q{k}" for k in range(len(slopes))])
+
+
+@pytest.mark.parametrize("method", LINKS)
+@pytest.mark.parametrize("guessing", [0.0, 0.2])
+def test_a_known_shift_and_scale_is_recovered(method, guessing):
+    generator = np.random.default_rng(0)
+    first = table(generator.lognormal(0, 0.4, 30), generator.normal(size=30), guessing)
+    second = table(first["a"] * 0.73, (first["b"] + 1.4) / 0.73, guessing)
+    linking = link(first, second.sample(frac=1, random_state=1), method)
+    assert linking.slope == pytest.approx(0.73, abs=1e-6)
+    assert linking.intercept == pytest.approx(-1.4, abs=1e-6)
+    assert linking.ability(2.0) == pytest.approx(0.06, abs=1e-5)
+    drifted = second.assign(b=second["b"] + [0.5, *[0.0] * 29])
+    moved = link(first, drifted, method).items["difference"]
+    assert moved.iloc[0] - moved.iloc[1:].mean() == pytest.approx(0.5 * 0.73, abs=0.03)
+
+
+def test_drifting_items_are_named_and_constants_are_within_their_errors():
+    """Two of 40 items harder by 1, ten draws: of 380 others hardly one is named."""
+    off, found, wrongly = [], 0, 0
+    for seed in range(10):
+        generator = np.random.default_rng(seed)
+        slopes, difficulty = generator.lognormal(0, 0.3, 40), generator.normal(size=40)
+        items = ItemParameters.from_difficulty(slopes, difficulty)
+        later = ItemParameters.from_difficulty(slopes, difficulty + (np.arange(40) < 2))
+        ability = generator.normal(size=(2, 600))
+        first = fit(simulate_responses(items, ability[0], seed=generator))
+        second = fit(simulate_responses(later, 0.7 + 0.8 * ability[1], seed=generator))
+        linking = link(first, second)
+        off.append((linking.slope - 0.8) / linking.slope_se)
+        off.append((linking.intercept - 0.7) / linking.intercept_se)
+        found += int(linking.items["drifts"].iloc[:2].sum())
+        wrongly += int(linking.items["drifts"].iloc[2:].sum())
+    assert found >= 12
+    assert wrongly <= 3
+    assert 0.6 < np.sqrt(np.mean(np.square(off))) < 1.5
+    assert "drifting" in str(linking)
+
+
+def noisy():
+    """Twelve items and the same with errors, on another scale, with guessing."""
+    generator = np.random.default_rng(15)
+    first = table(generator.lognormal(0, 0.4, 12), generator.normal(size=12), 0.15)
+    slopes = first["a"] * 0.8 * generator.lognormal(0, 0.25, 12)
+    return first, table(slopes, (first["b"] - 0.5) / 0.8 + generator.normal(0, 0.4, 12), 0.15)
+
+
+def curves(items, slope=1.0, intercept=0.0):
+    """Kolen & Brennan (2014), equations 6.2 and 6.3: of items moved by A and B, from −4 to 4."""
+    a, b, c = (items[name].to_numpy() for name in "abc")
+    theta = np.arange(-20, 21)[:, None] / 5
+    return c + (1 - c) / (1 + np.exp(-a / slope * (theta - slope * b - intercept)))
+
+
+@cache
+def direct(method):
+    """A and B as the definitions have them, abilities of the criteria N(0, 1)."""
+    first, second = noisy()
+    if method in {"mean-mean", "mean-sigma"}:
+        of = second["a"].mean() / first["a"].mean()
+        slope = of if method == "mean-mean" else first["b"].std() / second["b"].std()
+        return slope, first["b"].mean() - slope * second["b"].mean()
+    weights = np.exp(-((np.arange(-20, 21) / 5) ** 2) / 2)
+
+    def criterion(constants):
+        off = curves(second, *constants) - curves(first)
+        square = (off**2).sum(axis=1) if method == "Haebara" else off.sum(axis=1) ** 2
+        return float(weights @ square)
+
+    found = minimize(criterion, (1.0, 0.0), method="Nelder-Mead", options={"xatol": 1e-8})
+    return float(found.x[0]), float(found.x[1])
+
+
+@pytest.mark.parametrize("method", LINKS)
+def test_each_method_is_its_definition_on_items_with_errors(method):
+    linking = link(*noisy(), method)
+    found = np.array([linking.slope, linking.intercept])
+    np.testing.assert_allclose(found, direct(method), atol=1e-5)
+    others = [direct(other) for other in LINKS if other != method]
+    assert min(np.abs(found - other).max() for other in others) > 0.01
+
+
+@pytest.mark.filterwarnings("ignore:Anchor drift")
+def test_items_that_were_fixed_share_the_scale_without_error():
+    items = ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20))
+    ability = np.random.default_rng(0).normal(size=(2, 200))
+    first = fit(simulate_responses(items, ability[0], seed=1))
+    later = fit(simulate_responses(items, ability[1] + 1, seed=2), fixed=first)
+    linking = link(later, later)
+    assert (linking.slope, linking.intercept) == pytest.approx((1, 0), abs=1e-9)
+    assert (linking.slope_se, linking.intercept_se) == pytest.approx((0, 0), abs=1e-6)
+
+
+@pytest.mark.parametrize(("change", "method", "message"), [
+    ({"a": -1.0}, "Haebara", "slopes of the same sign"),
+    ({"a": -1.0}, "mean-mean", "two common items that discriminate"),
+    ({"b": 0.0}, "mean-sigma", "different difficulties"),
+])  # fmt: skip
+def test_what_cannot_be_linked_is_refused(change, method, message):
+    first = table([1.0, 1.2, 0.8, 1.1], [-1.0, 0.0, 1.0, 2.0])
+    second = first.assign(**change)
+    with pytest.raises(ValueError, match=message):
+        link(first, second, method)
+
+
+def test_without_common_items_there_is_no_link():
+    first = table(np.ones(3), np.arange(3.0))
+    for other in (first.set_axis(["x", "y", "z"]), ItemParameters.from_difficulty([1.0], [0.0])):
+        with pytest.raises(ValueError, match="at least two items in common, by label"):
+            link(first, other)
+    with pytest.raises(TypeError, match="second must be a FitResult, ItemParameters"):
+        link(first, 5)
+
+
+# Drift between two versions of a benchmark
+N_ITEMS = 200
+
+
+def versions(n, shift, seed, *, n_drifting=10, same=False):
+    """Two versions, of which some items became easier by 1.5 logits, and how much each did."""
+    generator = np.random.default_rng([seed, n])
+    slope = generator.lognormal(0, 0.3, N_ITEMS)
+    difficulty = generator.normal(size=N_ITEMS)
+    easier = np.where(generator.permutation(N_ITEMS) < n_drifting, 1.5, 0.0)
+    ability = generator.normal(size=(2, n, 1))
+    ability[1] = ability[0] + shift if same else ability[1] + shift
+    matrices = []
+    for k, name in enumerate(("old", "new")):
+        right = generator.random((n, N_ITEMS)) < expit(
+            slope * (ability[k] - difficulty) + k * easier
+        )
+        labels = [f"{'system' if same else name}-{i}" for i in range(n)]
+        matrices.append(irtkit.ResponseMatrix(right.astype(np.int8), labels))
+    return matrices[0], matrices[1], easier
+
+
+@cache
+def changed(n, shift, seed, n_drifting=10):
+    old, new, easier = versions(n, shift, seed, n_drifting=n_drifting)
+    drift = irtkit.drift(old, new)
+    drift.items["truth"] = drift.items.index.map(dict(zip(old.items, easier, strict=True)))
+    return drift, easier
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_most_items_that_became_easier_are_found(shift):
+    tables = [changed(60, shift, seed)[0].items for seed in range(4)]
+    called = [table[table["became"] != ""] for table in tables]
+    assert np.mean([(table["truth"] > 0).sum() for table in called]) >= 3
+    assert np.mean([(table["truth"] == 0).sum() for table in called]) <= 1.5
+    assert all((table["became"] == "easier")[table["truth"] > 0].all() for table in called)
+
+
+def test_many_items_that_became_easier_do_not_make_others_harder():
+    table = changed(200, 0.0, 8, n_drifting=80)[0].items
+    called = table[table["became"] != ""]
+    assert (called["truth"] > 0).sum() >= 70
+    assert (called["truth"] == 0).sum() <= 8
+
+
+def test_without_drift_nothing_is_called_and_scores_do_not_shift():
+    drift, _ = changed(60, 0.5, 0, n_drifting=0)
+    assert [finding.code for finding in drift.findings] == ["no-drift", "drift-improved"]
+    assert drift.shift == (0, 0, 0)
+    assert drift.improvement.low > 0
+
+
+def test_items_of_one_version_are_listed_and_left_out():
+    old, new, _ = versions(30, 0.0, 1)
+    older = irtkit.ResponseMatrix(old.values[:, :150], old.respondents, old.items[:150])
+    newer = irtkit.ResponseMatrix(new.values[:, 50:], new.respondents, new.items[50:])
+    drift = irtkit.drift(older, newer)
+    assert (len(drift.items), len(drift.removed), len(drift.added)) == (100, 50, 50)
+    assert drift.findings[-1].values == {"n_removed": 50, "n_added": 50}
+
+
+def test_answers_that_repeat_narrow_the_error_of_a_change():
+    old, new, _ = versions(60, 0.0, 2, n_drifting=0, same=True)
+    kept = np.random.default_rng(0).random(new.values.shape) < 0.8
+    repeated = irtkit.ResponseMatrix(np.where(kept, old.values, new.values), old.respondents)
+    alone, alike = irtkit.drift(old, new), irtkit.drift(old, repeated)
+    assert (alone.n_both, alike.n_both) == (60, 60)
+    assert alike.items["change_se"].mean() < 0.7 * alone.items["change_se"].mean()
+
+
+def test_hard_items_left_out_by_new_systems_are_no_improvement():
+    old, new, _ = versions(60, 0.0, 4, n_drifting=0, same=True)
+    whole = irtkit.drift(old, new).improvement
+    hard = np.argsort(old.values.mean(axis=0))[:40]
+    values = new.values.copy()
+    values[:, hard] = np.where(np.random.default_rng(0).random((60, 40)) < 0.8, -1, values[:, hard])
+    part = irtkit.drift(old, irtkit.ResponseMatrix(values, new.respondents)).improvement
+    assert part.value == pytest.approx(whole.value, abs=0.02)
+
+
+def test_copies_of_systems_do_not_narrow_an_improvement():
+    alone = versions(30, 0.5, 5, n_drifting=0)[:2]
+    copied = [irtkit.ResponseMatrix(np.repeat(one.values, 4, axis=0)) for one in alone]
+    widths = [
+        change.high - change.low
+        for change in (irtkit.drift(*alone).improvement, irtkit.drift(*copied).improvement)
+    ]
+    assert widths[1] > 0.9 * widths[0]
+
+
+def test_two_versions_of_one_system_are_a_gate():
+    old, new, _ = versions(20, 0.0, 3)
+    with pytest.raises(UnsuitableDataError, match="versions of one system"):
+        irtkit.drift(irtkit.ResponseMatrix(old.values[:1]), new)
+
+
+def test_it_prints_within_80_columns():
+    text = str(changed(60, 0.0, 0)[0])
+    assert "Easier: " in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_link_fixed_items_and_groups_name_the_items_that_drift():
+    old, new, easier = versions(200, 0.5, 6)
+    first, second = irtkit.fit(old), irtkit.fit(new)
+    drift = irtkit.drift(first, new).items
+    drifting = set(drift.index[drift["became"] != ""])
+    linked = irtkit.link(first, second).items
+    with pytest.warns(UserWarning, match="Anchor drift"):
+        later = irtkit.fit(new, fixed=first)
+    assert set(linked.index[linked["drifts"]]) == drifting
+    assert set(later.items.query("drifts").index) == drifting
+    np.testing.assert_allclose(later.items["drift_z"], drift["z"][list(old.items)])
+    both = irtkit.ResponseMatrix(np.vstack([old.values, new.values]))
+    groups = np.repeat(["old", "new"], 200)
+    compared = irtkit.differential_functioning(both, groups, reference="old")
+    harder_before = set(compared.index[compared["harder_for"] == "old"])
+    planted = {item for item, shift in zip(old.items, easier, strict=True) if shift}
+    assert len(planted & drifting) >= 8
+    assert len(harder_before ^ drifting) <= 2
+
+
+def test_without_earlier_answers_fixed_items_are_tested_by_their_errors():
+    old, new, easier = versions(200, 0.5, 7)
+    table = irtkit.fit(old).items
+    with pytest.warns(UserWarning, match="Anchor drift"):
+        drifts = irtkit.fit(new, fixed=table).items["drifts"].to_numpy()
+    assert drifts[easier > 0].sum() >= 8
+    assert drifts[easier == 0].sum() <= 2

@@ -1,14 +1,19 @@
-"""Claims about systems compared."""
+"""Systems compared: pairs, means over items, and repeated trials."""
+
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import ttest_rel
+from scipy.stats import binomtest, ttest_rel
 
 import irtkit
+from irtkit.systems.paired import items_needed, mean_of, power_of, wilson_interval
+from irtkit.systems.scores import Shares
 from tests.crowds import crowd
 
 
+# Claims about systems compared
 def matrix(*, missing=0.0):
     """Twelve systems, from the weakest to the best."""
     items = crowd("few").items.chosen(slice(150))
@@ -148,3 +153,113 @@ def test_a_table_of_some_systems_is_part_of_the_table_of_all():
     some, pairs = irtkit.compare_systems(result, systems=names), irtkit.compare_systems(result)
     rows = pairs[pairs["system"].isin(names) & pairs["other"].isin(names)]
     pd.testing.assert_frame_equal(some, rows.reset_index(drop=True), rtol=1e-9)
+
+
+# Claims about means over items, and their errors
+def test_the_error_of_a_mean_is_the_textbook_one():
+    values = np.random.default_rng(0).normal(size=50)
+    found = mean_of(values)
+    assert found.se == pytest.approx(values.std(ddof=1) / 50**0.5)
+    assert found.df == 49
+    assert mean_of(np.zeros(20)).p_value == 1
+    assert mean_of(np.zeros(20)).se == pytest.approx((20 / 19) ** 0.5 / 20)  # some error is left
+
+
+def test_clusters_of_copies_count_once():
+    right = np.random.default_rng(0).random((2, 50)).round()
+    copied = np.repeat(right, 3, axis=1)
+    copies = Shares(copied, np.ones_like(copied))
+    _, once = Shares(right, np.ones_like(right)).difference()
+    _, clustered = copies.difference(np.repeat(np.arange(50), 3))
+    assert clustered == pytest.approx(once)
+    assert clustered.df == 49
+    assert copies.difference()[1].se < 0.6 * clustered.se
+
+
+def test_the_interval_of_a_share_is_wilsons():
+    for right, n in ((130, 200), (0, 7), (7, 7)):
+        theirs = binomtest(right, n).proportion_ci(method="wilson")
+        ours = wilson_interval(right / n, n)
+        assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_power_is_the_level_without_a_difference_and_rises_to_1():
+    n = [10, 30, 100, 300]  # beyond them powers may be 1 twice
+    none = power_of(n, 0.0, 0.5, level=0.95, clusters_per_item=1)
+    assert none == pytest.approx([0.05] * 4, abs=1e-6)
+    found = power_of(n, 0.1, 0.5, level=0.95, clusters_per_item=1)
+    assert (np.diff(found) > 0).all()
+    assert power_of(10_000, 0.1, 0.5, level=0.95, clusters_per_item=1) == pytest.approx(1)
+
+
+def test_the_items_needed_have_the_stated_power():
+    n = items_needed(0.5, 0.03, tail_probability=0.025, clusters_per_item=1.0)
+    found = power_of(n, 0.03, 0.5, level=0.95, clusters_per_item=1)
+    assert found == pytest.approx(0.8, abs=0.002)
+    assert np.isinf(items_needed(0.5, 0.0, tail_probability=0.025, clusters_per_item=1.0))
+    # a difference that few items tell, and items that are five to a cluster
+    for difference, each in ((0.3, 1.0), (0.5, 1.0), (0.5, 0.2), (0.03, 0.2)):
+        n = items_needed(0.5, difference, tail_probability=0.025, clusters_per_item=each)
+        powers = [
+            power_of(k, difference, 0.5, level=0.95, clusters_per_item=each) for k in (n, n - 1)
+        ]
+        assert powers[0] == pytest.approx(0.8, abs=0.05)
+        assert powers[1] < powers[0]
+
+
+# Claims about pass^k and pass@k
+def test_published_rates_come_out_of_a_table_and_of_counts(shared_data):
+    responses = irtkit.read_responses(
+        shared_data / "taubench_gpt4o_airline.csv.gz", repeats="count"
+    )
+    counts = irtkit.ResponseMatrix.from_counts(responses.successes, responses.trials)
+    for given in (responses, counts):
+        row = irtkit.pass_k(given).iloc[0]
+        found = [round(float(row[f"pass^{k}"]), 3) for k in (1, 2, 3, 4)]
+        assert found == [0.420, 0.273, 0.220, 0.200]
+
+
+def test_the_estimates_agree_with_all_choices_of_k_trials():
+    trials = np.array([[1, 0, 1, 1, 0], [0, 0, 0, 1, 0], [1, 1, 1, 1, 1]])
+    responses = irtkit.ResponseMatrix.from_counts(trials.sum(axis=1)[None], np.full((1, 3), 5))
+    for k in range(1, 6):
+        chosen = [[trials[j, list(some)] for some in combinations(range(5), k)] for j in range(3)]
+        row = irtkit.pass_k(responses, k).iloc[0]
+        every = np.array([np.mean([some.all() for some in item]) for item in chosen])
+        one = np.array([np.mean([some.any() for some in item]) for item in chosen])
+        for name, values in ((f"pass^{k}", every), (f"pass@{k}", one)):
+            assert row[name] == pytest.approx(values.mean())
+            squares = max(2 * values.var(ddof=1), (k / 5) ** 2)  # one answer otherwise at least
+            assert row[f"{name}_se"] == pytest.approx((squares * 3 / 2) ** 0.5 / 3)
+
+
+def test_the_error_of_all_right_answers_assumes_one_other_answer():
+    responses = irtkit.ResponseMatrix.from_counts([[8] * 20, [1] * 20], [[8] * 20, [1] * 20])
+    table = irtkit.pass_k(responses)
+    floor = (20 / 19) ** 0.5 / 20
+    assert table["pass^1_se"].tolist() == pytest.approx([floor / 8, floor])
+    three = irtkit.pass_k(irtkit.ResponseMatrix.from_counts([[8] * 20], [[8] * 20]), 3)
+    assert three["pass^3_se"].iloc[0] == pytest.approx(floor * 3 / 8)
+
+
+def test_items_without_an_answer_do_not_count_and_too_many_trials_are_refused():
+    responses = irtkit.ResponseMatrix.from_counts([[2, 0, 1], [0, 0, 0]], [[2, 0, 3], [3, 3, 3]])
+    table = irtkit.pass_k(responses)
+    assert table["pass^1_items"].tolist() == [2, 3]
+    assert table.loc["respondent-1", "pass^1"] == pytest.approx((1 + 1 / 3) / 2)
+    with pytest.raises(ValueError, match="k must be at most 3, the most trials of a cell, got 4"):
+        irtkit.pass_k(responses, 4)
+
+
+def test_a_cell_with_fewer_trials_is_left_out_of_larger_k_alone():
+    right, trials = np.tile([4, 2, 0, 3], (2, 5)), np.full((2, 20), 4)
+    whole = irtkit.pass_k(irtkit.ResponseMatrix.from_counts(right, trials))
+    trials[0, 0] = right[0, 0] = 1
+    found = irtkit.pass_k(irtkit.ResponseMatrix.from_counts(right, trials))
+    assert list(found.columns) == list(whole.columns)
+    assert found["pass^4_items"].tolist() == [19, 20]
+    kept = irtkit.ResponseMatrix.from_counts(right[:1, 1:], trials[:1, 1:])
+    for k in (2, 3, 4):
+        for name in (f"pass^{k}", f"pass@{k}", f"pass^{k}_se"):
+            assert found[name].iloc[0] == pytest.approx(irtkit.pass_k(kept, k)[name].iloc[0])
+            assert found[name].iloc[1] == whole[name].iloc[1]

@@ -1,7 +1,9 @@
-"""What the ascent ends at: known posteriors, seeds, and when it stops."""
+"""What the ascent ends at: known posteriors, guessing, batches, seeds, and when it stops."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.special import betaln, expit, logit
 from scipy.stats import beta
 
 from irtkit import (
@@ -11,10 +13,18 @@ from irtkit import (
     Normal,
     ResponseMatrix,
     Variational,
+    WeakPrior,
+    add_synthetic,
     fit,
     simulate_responses,
 )
+from irtkit.calibration.search import GridSchedule, problem_of
+from irtkit.calibration.variational.inference import Batches
+from irtkit.data.patterns import patterns_of
+from irtkit.irf import Items
+from irtkit.quadrature import fixed_nodes
 
+# What the ascent ends at: known posteriors, seeds, and when it stops
 PRIOR = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5, 17))
 PRIORS = [
     ("Rasch", "weak"),
@@ -127,3 +137,174 @@ def test_a_fit_that_runs_out_of_steps_says_so():
     assert not result.converged
     assert result.n_iterations == 1
     assert np.isfinite(result.items["discrimination_se"]).all()
+
+
+# Items with guessing: their densities, the distribution made of these, and draws from it
+TRIPLE_PRIOR = ItemPrior(Normal(1.0, 0.4), Normal(0.0, 1.5), Beta(5.0, 17.0))
+NAMES = ("discrimination", "intercept", "guessing")
+
+
+def bent_items(n, n_items, seed, missing=0.0, *, of_prior=False):
+    """Responses to items with log-normal slopes, or with those of the prior, and the items."""
+    generator = np.random.default_rng([seed, n, n_items])
+    slope = generator.lognormal(0, 0.4, n_items)
+    if of_prior:
+        slope = generator.normal(1.0, 0.4, n_items)
+    intercept = generator.normal(0, 1.5, n_items)
+    guessing = generator.beta(5, 17, n_items)
+    items = ItemParameters(slope, intercept, guessing)
+    responses = simulate_responses(items, generator.normal(size=n), missing=missing, seed=generator)
+    return responses, Items(slope, intercept, logit(guessing))
+
+
+def one_item_exactly(share_right, n):
+    """Means and SDs of one item, of which responses tell P(right) and no more; log evidence."""
+    a, d, c = np.linspace(-0.8, 2.8, 61), np.linspace(-6, 6, 81), np.linspace(-4, 1, 81)
+    theta = np.linspace(-6, 6, 61)
+    weights = np.exp(-0.5 * theta**2) / np.exp(-0.5 * theta**2).sum()
+    slope, intercept = np.meshgrid(a, d, indexing="ij")
+    known = expit(slope[..., None] * theta + intercept[..., None]) @ weights
+    guessing = expit(c)
+    right = guessing + (1 - guessing) * known[..., None]
+    log_prior = -0.5 * ((slope - 1) / 0.4) ** 2 - 0.5 * (intercept / 1.5) ** 2
+    of_guessing = 5 * np.log(guessing) + 17 * np.log1p(-guessing)  # as one of the logit
+    k = share_right * n
+    value = log_prior[..., None] + of_guessing + k * np.log(right) + (n - k) * np.log1p(-right)
+    weight = np.exp(value - value.max())
+    constants = np.log(0.4 * 1.5 * 2 * np.pi) + betaln(5, 17)  # what densities are divided by
+    evidence = value.max() + np.log(weight.sum() * (a[1] - a[0]) * (d[1] - d[0]) * (c[1] - c[0]))
+    weight /= weight.sum()
+    found = {}
+    for name, x in zip(NAMES, (slope[..., None], intercept[..., None], guessing), strict=True):
+        mean = float((weight * x).sum())
+        found[name] = mean, float(np.sqrt((weight * (x - mean) ** 2).sum()))
+    return found, float(evidence - constants)
+
+
+@pytest.mark.parametrize("share_right", [0.3, 0.8])
+def test_one_item_has_its_exact_posterior(share_right):
+    n = 400
+    values = (np.arange(n) < share_right * n).astype(np.int8)[:, None]
+    result = fit(ResponseMatrix(values), "3PL", method="vi", prior=TRIPLE_PRIOR)
+    moments, evidence = one_item_exactly(share_right, n)
+    # a normal distribution is as far below as the ridge is bent
+    assert result.elbo is not None
+    assert evidence - 1.0 < result.elbo < evidence + 0.1
+    for name, (mean, sd) in moments.items():
+        # a normal guide has SDs that are off by up to 40 %
+        assert result.items[name].iloc[0] == pytest.approx(mean, abs=0.1 * sd), name
+        assert result.items[f"{name}_se"].iloc[0] == pytest.approx(sd, rel=0.1), name
+
+
+@pytest.mark.slow
+def test_intervals_of_items_with_guessing_hold_what_they_say():
+    # from the prior, so that 90 % intervals hold 90 % exactly; 10 sets of 30 items and 3
+    # parameters, worth at least 300 independent intervals: a standard error of 1.7 %. Of a normal
+    # guide they held 80 %
+    held = []
+    for seed in range(10):
+        responses, items = bent_items(1000, 30, seed, of_prior=True)
+        posterior = fit(responses, "3PL", method="vi", prior=TRIPLE_PRIOR).posterior
+        assert posterior is not None
+        ends = posterior.item_intervals(0.9)
+        for name, truth in zip(NAMES, (*items[:2], expit(items.logit_guessing)), strict=True):
+            held.append(np.mean((ends[f"{name}_low"] < truth) & (truth < ends[f"{name}_high"])))
+    assert np.mean(held) == pytest.approx(0.9, abs=0.045)
+
+
+def test_batches_bend_items_as_all_respondents_do():
+    responses, _ = bent_items(1200, 15, 3)
+    whole = fit(responses, "3PL", method="vi")
+    batches = fit(responses, "3PL", method=Variational(batch=300))
+    for name in NAMES:
+        errors = whole.items[f"{name}_se"]
+        off = ((batches.items[name] - whole.items[name]) / errors).to_numpy()
+        assert np.sqrt(np.mean(off**2)) < 0.2
+        assert (batches.items[f"{name}_se"] / errors).mean() == pytest.approx(1, abs=0.05)
+
+
+def test_chance_level_is_that_of_items_that_differ_in_guessing():
+    # Beta(5, 17) has its mode at 0.2. One guessing for all items is likeliest at 0.155
+    responses, _ = bent_items(600, 40, 3)
+    learned = fit(responses, "3PL", method="vi").settings.prior["chance"]
+    assert learned == pytest.approx(0.2, abs=0.03)
+
+
+def test_given_chance_level_is_kept():
+    responses, _ = bent_items(200, 10, 1)
+    options = responses.with_tables(pd.DataFrame({"n_options": 4}, index=responses.items))
+    for data, prior, chance in ((responses, WeakPrior(chance=0.3), 0.3), (options, "weak", 0.25)):
+        assert fit(data, "3PL", method="vi", prior=prior).settings.prior["chance"] == chance
+
+
+# Batches of respondents, which together are everybody
+N, SIZE = 60, 15
+NODES = fixed_nodes(41, 6.0)
+
+
+def crowd_of(kind="complete", n=N, n_items=8):
+    generator = np.random.default_rng(1)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
+    )
+    missing = 0.3 if kind == "missing" else 0.0
+    trials = 3 if kind == "repeated" else 1
+    n_real = n - 2 if kind == "synthetic" else n
+    responses = simulate_responses(
+        items, generator.normal(size=n_real), missing=missing, trials=trials, seed=2
+    )
+    return add_synthetic(responses) if kind == "synthetic" else responses
+
+
+def whole_and_batches(responses, size, model):
+    rows = patterns_of(responses, synthetic_is_real=False)
+    problem, schedule = problem_of(rows, model, WeakPrior()), GridSchedule()
+    whole, batches = (Batches(problem, schedule, rows, n, seed=3) for n in (None, size))
+    return whole, batches
+
+
+def parameters_of(model, n_items=8):
+    generator = np.random.default_rng(5)
+    return generator.normal(0.3, 1.0, (n_items, 3 if model == "3PL" else 2))
+
+
+@pytest.mark.parametrize(
+    ("kind", "model"), [("missing", "3PL"), ("repeated", "2PL"), ("synthetic", "2PL")]
+)
+def test_the_sum_over_batches_is_the_whole(kind, model):
+    whole, batches = whole_and_batches(crowd_of(kind), SIZE, model)
+    points = np.stack([parameters_of(model), parameters_of(model) + 0.1])
+    # sums in 32 bits
+    (values, gradients), sums = (part.evaluate(points, NODES) for part in (whole, batches))
+    assert sums[0] == pytest.approx(values, rel=1e-6)
+    # the wide part of a synthetic population is shared out over the items of every batch
+    assert sums[1] == pytest.approx(gradients, abs=1e-3)
+    of_whole, of_batches = (part.systems(points[0], points, NODES)[1] for part in (whole, batches))
+    for expected, total in zip(of_whole[::2], of_batches[::2], strict=True):
+        assert total == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    by_whole, by_batch = (part.posteriors(points[0], NODES) for part in (whole, batches))
+    assert by_batch.mean == pytest.approx(by_whole.mean, abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def many():
+    return crowd_of(n=600, n_items=12)
+
+
+@pytest.fixture(scope="module")
+def whole(many):
+    return fit(many, method="vi")
+
+
+@pytest.mark.parametrize("size", [130, 600])
+def test_fits_by_batches_are_the_whole_fit(many, whole, size):
+    result = fit(many, method=Variational(batch=size))
+    names = ["discrimination", "intercept"]
+    off = result.items[names].to_numpy() - whole.items[names].to_numpy()
+    errors = whole.items[["discrimination_se", "intercept_se"]].to_numpy()
+    assert np.sqrt(np.mean((off / errors) ** 2)) < 0.02
+    found = result.items[["discrimination_se", "intercept_se"]].to_numpy()
+    assert found == pytest.approx(errors, rel=0.04)
+    assert result.ability == pytest.approx(whole.ability, abs=0.01)
+    assert result.log_likelihood == pytest.approx(whole.log_likelihood, abs=0.1)
+    assert result.settings.batch == size
