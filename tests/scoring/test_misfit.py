@@ -1,14 +1,11 @@
 """Claims about what a model leaves unexplained of scores."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
 
-from irtkit import FitResult, ItemParameters, ResponseMatrix, fit, score, simulate_responses
+from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
 from irtkit.data.patterns import patterns_of
 from irtkit.fitting import silently
 from irtkit.scoring.scores import Cells, added_variance, expected_scores, misfit_of, of_each
@@ -17,7 +14,7 @@ N_ITEMS = 60
 ALL = np.arange(N_ITEMS)
 
 
-def two_abilities(n: int, seed: int, slope: float = 4.0) -> ResponseMatrix:
+def two_abilities(n, seed, slope=4.0):
     """Answers to 60 items, of which every other one asks for a further ability."""
     generator = np.random.default_rng(seed)
     theta, other = generator.normal(size=(2, n, 1))
@@ -25,18 +22,18 @@ def two_abilities(n: int, seed: int, slope: float = 4.0) -> ResponseMatrix:
     return ResponseMatrix((generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(int))
 
 
-def quick_fit(responses: ResponseMatrix) -> FitResult:
+def quick_fit(responses):
     with silently():
         return fit(responses, standard_errors=False)
 
 
-def cells_of(responses: ResponseMatrix) -> Cells:
+def cells_of(responses):
     patterns = patterns_of(responses, synthetic_is_real=True)
     return Cells.of(patterns, np.arange(patterns.n), np.arange(patterns.n_items))
 
 
 @pytest.mark.parametrize("trials", [1, 5])
-def test_errors_of_scores_are_as_large_as_their_variance(trials: int) -> None:
+def test_errors_of_scores_are_as_large_as_their_variance(trials):
     """Mean e²/v of 2,000 respondents has a standard error of 0.03."""
     items = ItemParameters.from_difficulty(np.ones(N_ITEMS), np.linspace(-2, 2, N_ITEMS))
     ability = np.random.default_rng(0).normal(size=2000)
@@ -47,7 +44,7 @@ def test_errors_of_scores_are_as_large_as_their_variance(trials: int) -> None:
     assert ratio.mean() == pytest.approx(1, abs=0.1)
 
 
-def test_misfit_of_those_fitted_is_near_that_of_others() -> None:
+def test_misfit_of_those_fitted_is_near_that_of_others():
     """Of 12 respondents; without 1 − 2/n for what was fitted to them it would be 0.5 of it."""
     of_fitted, of_others = [], []
     for seed in range(20):
@@ -61,7 +58,7 @@ def test_misfit_of_those_fitted_is_near_that_of_others() -> None:
     assert 0.65 < np.mean(of_fitted) / np.mean(of_others) < 1.2
 
 
-def test_intervals_of_scores_hold_what_the_model_leaves_unexplained() -> None:
+def test_intervals_of_scores_hold_what_the_model_leaves_unexplained():
     result, new = quick_fit(two_abilities(400, 0, 2.5)), two_abilities(1000, 1, 2.5)
     first = ResponseMatrix(new.values[:, :12], items=new.items[:12])
     truth, held = new.values.mean(axis=1), []
@@ -90,7 +87,7 @@ def test_intervals_are_narrow_where_systems_of_each_time_answer_items_of_their_t
 
 
 @pytest.mark.parametrize(("kind", "n_sets"), [("dense", 5), ("repeated", 200), ("sparse", 200)])
-def test_misfit_is_told_by_the_items_that_each_answered(kind: str, n_sets: int) -> None:
+def test_misfit_is_told_by_the_items_that_each_answered(kind, n_sets):
     """Set by set where they are few, else between sets by how many items they have."""
     generator = np.random.default_rng(0)
     sets = generator.random((n_sets, N_ITEMS)) < np.linspace(0.2, 0.9, n_sets)[:, None]
@@ -101,7 +98,7 @@ def test_misfit_is_told_by_the_items_that_each_answered(kind: str, n_sets: int) 
     responses = responses.to_sparse() if kind == "sparse" else responses
     n_asked, patterns = tried.sum(axis=1), patterns_of(responses, synthetic_is_real=True)
 
-    def per_item(places: Any) -> float:
+    def per_item(places):
         return 1 / len(places)
 
     found = of_each(patterns, ALL, per_item, n_asked.astype(float), N_ITEMS)
