@@ -299,6 +299,7 @@ PURPOSES = {  # What settings do, by code.
     "labels": "if it holds the systems",
     "holds-items": "if it holds the items",
     "column": "with the name of the column",
+    "columns": "if each of these columns has the marks of one judge",
     "transpose": "if rows are items and columns are systems",
     # From reading
     "close": "if you mean this name",
@@ -356,8 +357,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "two-values": "{label} has two values in {column}: {values}",
     "no-response-column": "no column is recognised as the responses among {columns}",
     "several-columns": "several columns may hold the {role!s}: {columns}",
-    "repeated": "system {respondent}[[, item {item}]] occurs in several rows[[ (and "
-    "{more:more row})]][[, which differ in {columns}]]",
+    "repeated": "system {respondent}[[, item {item}]][[, judge {judge}]] occurs in several rows[["
+    " (and {more:more row})]][[, which differ in {columns}]]",
     "task": "the column {column} may describe systems instead of items: each system has one value, "
     "and the same item has several",
     "threshold-flat": "all scores are on one side of the threshold {threshold}",

@@ -12,6 +12,7 @@ labels are a ValueError.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import wraps
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -427,7 +428,8 @@ def severities(judges: Judges, ax: Axes | None = None) -> Axes:
     """
     check_type("judges", judges, Judges)
     table = judges.table
-    return _estimates("severity, in marks", table["severity"], table["severity_se"], ax)
+    caption = f"{counted(len(table), 'judge')}. Right of 0: stricter than all judges on average"
+    return _estimates("Severity of judges", caption, table[["severity", "severity_se"]], ax)
 
 
 def preferences(judges: Judges, ax: Axes | None = None, *, top: int = 20) -> Axes:
@@ -449,18 +451,24 @@ def preferences(judges: Judges, ax: Axes | None = None, *, top: int = 20) -> Axe
     """
     check_type("judges", judges, Judges)
     check_whole("top", top, 1)
-    favours = judges.favours.dropna().sort_values("p_value", kind="stable").head(top)
+    favours = judges.tested.head(top)
     if not len(favours):
         raise ValueError("judges lack tests of families. Pass family= to irtkit.judges")
     favours.index = [f"{judge}: {family}" for judge, family in favours.index]
-    name = "difference from other judges, in marks"
-    return _estimates(name, favours["difference"], favours["se"], ax)
+    caption = (
+        f"{len(favours)} of {counted(len(judges.tested), 'pair')}. Right of 0: better marks for "
+        "the family than other judges give, compared with other systems"
+    )
+    return _estimates("Judges and families", caption, favours[["difference", "se"]], ax)
 
 
-def _estimates(name: str, value: pd.Series, error: pd.Series, ax: Axes | None) -> Axes:
-    """Draw estimates by label with their 95 % intervals, and a line at 0."""
+def _estimates(title: str, caption: str, table: pd.DataFrame, ax: Axes | None) -> Axes:
+    """Draw the estimates of a table by label, with their 95 % intervals, and a line at 0."""
+    value, error = table.to_numpy().T
     values = np.column_stack([value, value - 1.96 * error, value + 1.96 * error])
-    picture = fitted.intervals(values, value.index, axis_over(name, values, [0.0]))
+    axis = axis_over(f"{table.columns[0]}, in marks", values, [0.0])
+    picture = fitted.intervals(values, table.index, axis)
+    picture = replace(picture, title=title, caption=f"{caption}. Lines are 95 % intervals.")
     ax = _draw(picture, _one(ax, 1.4 + 0.24 * len(values)))
     ax.axvline(0, color=COLOURS["rule"], zorder=0)
     return ax

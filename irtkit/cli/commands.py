@@ -146,18 +146,18 @@ def _merge(given: SimpleNamespace) -> None:
 
 @cli.declare
 def _judges(given: SimpleNamespace) -> None:
-    """Say how strict and consistent judges are, whom they favour, and adjust their marks.
+    """Say whether judges are usable and how strict, whom they favour, and adjust their marks.
 
-    RATINGS is a long table with a row per mark, or a folder of Inspect logs with several scorers.
+    RATINGS is a table with a row per mark, or a folder of Inspect logs with several scorers.
 
     judges RATINGS
     --family FILE|NAME  Column of RATINGS with the family of each system, or a table of systems and
       families.
     {SHOWN}
     --out DIR  Folder for judges.csv, favours.csv and adjusted.csv.
-    {READING}
+    {RATINGS}
 
-    irtkit judges ratings.csv --score-range 1,5
+    irtkit judges ratings.csv
     irtkit judges ratings.csv --score-range 1,5 --family lab --out judged
     """
     family = column_or_name(given, "family")

@@ -41,7 +41,7 @@ def how_to_read(given: SimpleNamespace) -> dict[str, Any]:
             value = dict(by_item) or (value[0] if value else None)
         elif isinstance(value, tuple):
             value = names_of(value)
-            if name in {"respondent", "item"} and len(value) == 1:
+            if name in {"respondent", "item", "judge"} and len(value) == 1:
                 value = value[0]
         if not (value is None or value is False or value == []):
             how[name] = value

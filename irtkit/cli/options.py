@@ -60,6 +60,12 @@ JUDGE_FILES = ("judges.csv", "favours.csv", "adjusted.csv")
 """What ``irtkit judges --out`` writes."""
 READING = "\n".join(["Reading:", *options_of_reading()])
 """Settings of `irtkit.read_responses`."""
+_SHOWN_OF_RATINGS = ("--judge ", "--score-range ")
+_OF_RATINGS = [text for text in options_of_reading() if text.startswith(_SHOWN_OF_RATINGS)]
+RATINGS = "\n".join(
+    [*_OF_RATINGS, "Reading:", *(text for text in options_of_reading() if text not in _OF_RATINGS)]
+)
+"""The same, those that ratings need first."""
 _MODEL = "--model MODEL  Rasch, 1PL, 2PL (default) or 3PL; GPCM (default of --levels) or GRM."
 _ROWS = """--drop NAMES  Systems to leave out. at-chance: systems that score no better than
   guessing.

@@ -23,6 +23,7 @@ from irtkit.io.writing import side_tables, with_side_tables
 from irtkit.responses.columns import (
     are_numbered,
     listed,
+    named,
     named_by_corner,
     plain_name,
     task_position,
@@ -33,6 +34,7 @@ from irtkit.responses.labels import in_task
 from irtkit.responses.long import read_long
 from irtkit.responses.marking import MISSING, plain_value
 from irtkit.responses.proposals import ask
+from irtkit.responses.tables import frame_table
 from irtkit.responses.vocabulary import RESULTS
 from irtkit.responses.wide import layout_of, read_wide
 
@@ -131,6 +133,9 @@ def of_table(
 
 def _read(tables: list[Table], settings: Settings, findings: list[Finding]) -> ResponseMatrix:
     """Matrix of one table, or of several long ones. Findings are added."""
+    if len(listed(settings.judge)) > 1:
+        tables = [_by_judge(table, listed(settings.judge)) for table in tables]
+        settings = replace(settings, judge="judge")
     counted = [_counted(table, settings) for table in tables]
     if counted[0].is_long(settings):
         matrix, notes = read_long(counted, settings)
@@ -138,6 +143,16 @@ def _read(tables: list[Table], settings: Settings, findings: list[Finding]) -> R
         matrix, notes = read_wide(counted[0], settings)
     findings += notes
     return _with_runs(matrix, settings, findings)
+
+
+def _by_judge(table: Table, judges: list[str]) -> Table:
+    """Long table with a row per mark of a table that has a column of marks per judge."""
+    import pandas as pd
+
+    named(table.header, "judge", judges)
+    frame = pd.concat(table.rows(), ignore_index=True).set_axis(table.header, axis=1)
+    others = [name for name in table.header if name not in judges]
+    return frame_table(frame.melt(others, judges, "judge", "score"), table.place)
 
 
 def leave_out(

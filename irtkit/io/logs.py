@@ -507,7 +507,10 @@ def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str
     marks = common[common["is_mark"]]
     names = marks.sort_values("binary", ascending=False, kind="stable")["metric"].unique().tolist()
     named = [name for name in given if name in common["metric"].tolist()][:1]
-    if not named and default in names and (runs["default"] == default).all():
+    judges = [name for name in names if _JUDGE.search(name)]
+    judges = judges if len(judges) > 1 else []
+    is_default = default in names and (runs["default"] == default).all()
+    if not named and is_default and default not in judges:
         others = [name for name in names if name != default]
         doubts = runs.dropna(subset="doubt")
         if settings.threshold is not None and others:
@@ -523,8 +526,7 @@ def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str
             )
             values |= {"task": task, "metric": default, "mark": mark}
             raise failed("doubtful-mark", *remedies, **values)
-    judges = [name for name in names if _JUDGE.search(name)]
-    values = {"task": task, "judges": judges if len(judges) > 1 else []}
+    values = {"task": task, "judges": judges}
     return _choice("metric", given, named or names or [*common["metric"].unique()], **values)
 
 

@@ -76,13 +76,10 @@ class Overview:
             for remedy in finding.remedies:
                 choice = f"add {typed(remedy.settings, options=True)} {PURPOSES[remedy.purpose]}"
                 lines.append(f"  {printable(choice.rstrip())}")
-            if finding.code == "judge-column":
-                lines += ["", "to adjust the marks:"]
+            if finding.code == "judge-column" or finding.values.get("judges"):
                 options = typed(self.settings, options=True)
                 command = f"irtkit judges {self._typed_path} {options}".rstrip()
-                lines.append(f"  {printable(command)}")
-                if "score_range" not in self.settings:
-                    lines.append("  with --score-range LOWEST,HIGHEST if marks are not from 0 to 1")
+                lines += ["", "to adjust the marks:", f"  {printable(command)}"]
             return "\n".join(lines)
         return "\n".join([*lines, "", "to fit it:", f"  {printable(self.command)}"])
 

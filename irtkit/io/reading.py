@@ -45,7 +45,7 @@ def read_responses(
     respondent: Names = None,
     item: Names = None,
     response: str | None = None,
-    judge: str | None = None,
+    judge: Names = None,
     family: str | None = None,
     key: Any = None,
     threshold: float | None = None,
@@ -279,9 +279,10 @@ def _frame(data: Any) -> Any:
     except TypeError as error:
         if hasattr(data, "to_pandas") and not isinstance(data, pd.Series):  # of Hugging Face
             return data.to_pandas()
+        instead = ". Pass its .responses" if hasattr(data, "responses") else ""
         raise TypeError(
             "responses must be a path, a data frame, an array, a list of records, a dict or a "
-            f"ResponseMatrix, got {type(data).__name__}"
+            f"ResponseMatrix, got {type(data).__name__}{instead}"
         ) from error
     if frame.columns.nlevels > 1:
         levels: Any = frame.columns

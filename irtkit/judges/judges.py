@@ -91,6 +91,14 @@ class Judges(Printed):
     responses: ResponseMatrix  #: Marks plus severity, averaged over judges, from 0 to 1.
     findings: tuple[Finding, ...]  #: What limits the marks. ``str`` of a finding is its message.
 
+    @property
+    def tested(self) -> pd.DataFrame:
+        """Rows of ``favours`` with a test, the surest first; of two with opposite signs one."""
+        tested = self.favours.dropna()
+        tested = tested.sort_values("difference", ascending=False, kind="stable")
+        size = tested[["difference", "p_value"]].abs().round(_SAME)
+        return tested[~size.duplicated()].sort_values("p_value", kind="stable")
+
     def shown(self) -> Shown:
         """Return the judges, whom they favour, and what limits their marks."""
         names = {"n_marks": "marks", "severity_se": "se"}
@@ -101,10 +109,7 @@ class Judges(Printed):
             "agreement: correlation with the consensus of the other judges",
         )
         table = self.table.rename(columns=names)
-        tested = self.favours.dropna().reset_index(level="family")
-        tested = tested.sort_values("difference", ascending=False, kind="stable")
-        size = tested[["difference", "p_value"]].abs().round(_SAME)
-        tested = tested[~size.duplicated()].sort_values("p_value", kind="stable")
+        tested = self.tested.reset_index(level="family")
         meaning = (
             "difference: how much better than other judges it marks the family, in marks",
             "q_value: p-value adjusted for all judges and families (false-discovery rate)",
@@ -132,7 +137,8 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
         Family of each system, to test whether a judge favours one: by label, or the column that
         holds it.
     score_range : pair, optional
-        Worst and best mark, such as (1, 5). By default (0, 1).
+        Worst and best mark, such as (1, 5). By default (0, 1), or the lowest and the highest mark
+        if all are whole numbers from 0 or 1 without a gap.
     **reading
         How to read ratings, as in :func:`irtkit.read_responses`. ``judge`` is the column of
         judges, by default the one with a usual name. ``metric`` names the judges in logs.
@@ -231,7 +237,7 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
         table=table.sort_values("severity", ascending=False, kind="stable"),
         favours=favours,
         reliability=reliability,
-        responses=_adjusted(rated, marks, matrix, items),
+        responses=_adjusted(rated, marks, matrix, items, findings),
         findings=tuple(findings),
     )
 
@@ -283,11 +289,8 @@ def _read(
 
 def _levels(ratings: object, how: dict[str, Any]) -> tuple[int, int] | None:
     """Lowest and highest mark, if all marks are whole numbers from 0 or 1 without a gap."""
-    try:
-        settings = Settings(**how | {"score_range": WIDEST})
-        right, tried = matrix_of(ratings, settings, [])[0].observed
-    except ReadingError:
-        return None
+    settings = Settings(**how | {"score_range": WIDEST})
+    right, tried = matrix_of(ratings, settings, [])[0].observed
     marks = np.unique(right.data / tried.data) * WIDEST[1]
     levels = np.rint(marks).astype(int)
     first, last = int(levels[0]), int(levels[-1])
@@ -321,7 +324,13 @@ def _rated(matrix: ResponseMatrix) -> tuple[Ratings, Any, Any]:
     return Ratings(marks, (system, item[columns], judge), shape), names, items
 
 
-def _adjusted(rated: Ratings, marks: Array, matrix: ResponseMatrix, items: Any) -> ResponseMatrix:
+def _adjusted(
+    rated: Ratings,
+    marks: Array,
+    matrix: ResponseMatrix,
+    items: Any,
+    findings: list[Finding],
+) -> ResponseMatrix:
     """Marks plus the severity of their judge, within the range, averaged over judges."""
     n = rated.table(SYSTEM, ITEM, np.ones_like(marks))
     n[n == 0] = np.nan
@@ -332,7 +341,7 @@ def _adjusted(rated: Ratings, marks: Array, matrix: ResponseMatrix, items: Any) 
     source = matrix.source
     if source is not None:
         form = f"{source.format}, adjusted for the severity of {rated.shape[JUDGE]} judges"
-        source = replace(source, format=form)
+        source = replace(source, format=form, findings=(*source.findings, *findings))
     tables = described if len(described.columns) else None, matrix.respondent_table
     return ResponseMatrix(means, matrix.respondents, items).with_tables(*tables, source=source)
 

@@ -109,6 +109,7 @@ def page_of(
         fdr=fdr,
         first=[f"{finding.reason}." for finding in result.findings if finding.code == AT_CHANCE],
         cautions=warnings,
+        of_judges=_of_judges(result),
         notes=_sentences(result.findings, "note"),
         of_systems=_sentences((*audited.findings, *findings), "note"),
         health=measured,
@@ -155,6 +156,16 @@ def _head(result: FitResult, n_tasks: int, date: str | None) -> list[str]:
         names = tuple(Path(file).name for file in source.files)
         parts.insert(2, str(replace(source, files=names)).removesuffix("."))
     return [part for part in parts if part]
+
+
+def _of_judges(result: FitResult) -> list[str]:
+    """What was found about judges whose marks were adjusted before the fit."""
+    source = result.saved_responses.source
+    findings = () if source is None else source.findings
+    codes = [finding.code for finding in findings]
+    if "judges-compared" not in codes:
+        return []
+    return [f"{finding.reason}." for finding in findings[codes.index("judges-compared") :]]
 
 
 def _sentences(findings: Sequence[Finding], severity: str) -> list[str]:

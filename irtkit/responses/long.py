@@ -166,7 +166,11 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
         if error.finding.code != "repeated":
             raise
         refuse_merged(frame)
-        raise _repeated(tables[0], roles[0], error.finding.values) from None
+        values = dict(error.finding.values)
+        if settings.judge is not None:
+            *labels, values["judge"] = frame.items.parts[frame.names[1].index(values["item"])]
+            values["item"] = frame.items.joined(labels)
+        raise _repeated(tables[0], roles[0], values) from None
     if by_task:
         _check_tasks(matrix, frame.items)
     if n_given < frame.n_rows:
@@ -185,8 +189,13 @@ def _refuse_judges(tables: Sequence[Table], roles: Sequence[Roles], settings: Se
                 judges |= dict.fromkeys(map(str, distinct(_values(column))[1]), table.header[k])
     if len(judges) > 1:
         column = next(iter(judges.values()))
+        cells = [
+            as_text(table, [*role.respondent, *role.all_items(by_task=True)])
+            for table, role in zip(tables, roles, strict=True)
+        ]
         ignore = Remedy({"ignore": [*listed(settings.ignore), column]}, "ignore", safe=False)
-        raise failed("judge-column", ignore, column=column, n=len(judges))
+        is_once = not any(cell.duplicated().any() for cell in cells)
+        raise failed("judge-column", *[ignore] * is_once, column=column, n=len(judges))
 
 
 def _roles(table: Table, settings: Settings) -> Roles:
@@ -474,7 +483,8 @@ def repeated_rows(
         out: Any = {"ignore": [*listed(ignored), *names[:1]]} if names and not item else {}
         counted = Remedy(out | {"repeats": "count"}, "count", safe=only)
         first = Remedy(out | {"repeats": "first"}, "first", safe=False)
-        return failed("repeated", counted, first, **values)
+        choices = (first,) if "judge" in values else (counted, first)
+        return failed("repeated", *choices, **values)
     respondents = [header[k] for k in respondent]
     remedies = [Remedy({"respondent": [*respondents, names[0]]}, "systems", safe=False)]
     if item:

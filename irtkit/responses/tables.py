@@ -79,10 +79,11 @@ class Settings:
         "Column of responses in a long table. Columns with usual names need not be named.",
         of="labels",
     )
-    judge: str | None = _setting(
-        "COLUMN",
-        "Column of judges in a long table of ratings, or * for the usual one, or for all metrics "
-        "of logs. An item is then an item as one judge marks it. irtkit judges adjusts the marks.",
+    judge: Names = _setting(
+        "COLUMNS",
+        "Column of judges in a long table of ratings, or several with the marks of one judge "
+        "each, or * for the usual one, or for all metrics of logs. An item is then an item as one "
+        "judge marks it. irtkit judges adjusts the marks.",
         of="ratings",
     )
     family: str | None = _setting(

@@ -46,9 +46,13 @@ COLUMNS = {
         "expected", "expectedanswer", "reference", "answerkey", "solution",
     },
     "judge": {
-        "judge", "judgeid", "judgename", "judgemodel", "grader", "graderid", "gradermodel", "rater",
-        "raterid", "annotator", "annotatorid", "evaluator", "evaluatormodel", "assessor", "scorer",
-        "autorater",
+        f"{before}{judge}{after}"
+        for before in ("", "model", "llm", "ai", "auto", "human", "expert")
+        for judge in (
+            "judge", "grader", "rater", "annotator", "evaluator", "assessor", "scorer", "reviewer",
+            "marker", "examiner",
+        )
+        for after in ("", "id", "name", "model")
     },
 }
 """Names of columns by the role that they have."""

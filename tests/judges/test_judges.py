@@ -269,7 +269,7 @@ def test_a_matrix_with_judges_gives_the_same_as_its_table(swap):
 @pytest.mark.parametrize(("change", "message"), [
     ({"score": 7}, "must be between 1 and 5"),
     ({"judge": "fair"}, "two judges or more, got 1"),
-    ({"model": "a", "item": "b", "judge": ["fair"] * 20 + ["strict"] * 20}, "b/fair"),
+    ({"model": "a", "item": "b", "judge": ["fair"] * 20 + ["strict"] * 20}, "judge 'fair'"),
     ({"judge": None}, "no column is recognised as the judges"),
 ])  # fmt: skip
 def test_bad_ratings_give_one_clear_error(change, message):
@@ -313,3 +313,17 @@ def test_the_command_writes_marks_that_a_fit_takes(tmp_path):
     assert "\n  irtkit judges ratings.csv\n" in seen
     refused = run("fit ratings.csv", tmp_path)
     assert (refused.returncode, "irtkit judges" in refused.stderr) == (2, True)
+
+
+def test_the_page_of_adjusted_marks_has_a_section_on_judges(tmp_path):
+    marks, _ = ratings(None, 0, favour=0.5)
+    found = irtkit.judges(marks, "lab")
+    result = irtkit.fit(found.responses, standard_errors=False)
+    result.save(tmp_path / "fit")
+    for each in (result, irtkit.load(tmp_path / "fit")):
+        page = irtkit.report(each, tmp_path / "page.html").read_text("utf-8")
+        assert '<section id="judges"' in page
+        assert "The adjusted marks keep it" in page
+    plain = irtkit.fit(found.responses.to_frame(), standard_errors=False)
+    page = irtkit.report(plain, tmp_path / "page.html").read_text("utf-8")
+    assert '<section id="judges"' not in page

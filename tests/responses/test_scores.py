@@ -212,7 +212,20 @@ def test_a_system_has_one_family_and_a_judge_marks_an_answer_once():
     assert caught.value.finding.code == "two-values"
     with pytest.raises(ReadingError) as caught:
         irtkit.read_responses(pd.concat([RATINGS, RATINGS[:1]]), **how)
-    assert caught.value.finding.values["item"] == "q1/j1"
+    values = caught.value.finding.values
+    assert (values["item"], values["judge"]) == ("q1", "j1")
+
+
+def test_a_table_may_have_a_column_of_marks_per_judge():
+    once = RATINGS.iloc[[0, 1, 3]]
+    columns = {"index": ["model", "item"], "columns": "judge", "values": "score"}
+    wide = once.pivot_table(**columns).reset_index()
+    read = irtkit.read_responses(wide, judge=["j1", "j2"], **RANGE)
+    long = irtkit.read_responses(once, judge="judge", **RANGE)
+    assert read.to_frame()[long.to_frame().columns].equals(long.to_frame())
+    with pytest.raises(ReadingError) as caught:
+        irtkit.judges(wide)
+    assert caught.value.finding.remedies[-1].settings == {"judge": ["j1", "j2"]}
 
 
 def log_of(folder, system, marks):
