@@ -491,6 +491,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "many-wrong-keys": "Many wrong keys: {share:.0%} of the items, more than {most:.0%}, behave as "
     "if their key were wrong. A further ability has the same effect. The order of the items is "
     "useful, the probability is not",
+    "few-for-keys": "Too few systems for probabilities of wrong keys: {n:independent system} "
+    "answered, and at least {least} are needed. The order of the items is useful",
     "scores-without-keys": "{n:item} {n:has|have} scores between 0 and 1, and {n:is|are} not "
     "searched for wrong keys",
     "only-noise": "Only noise: what the responses have in common may be chance, or "

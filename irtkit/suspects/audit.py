@@ -115,10 +115,12 @@ class Audit(Printed):
         suspects = self.suspects
         called = int(suspects["called"].sum())
         p = suspects["p_wrong_key"]
+        without_p = any(finding.code == "few-for-keys" for finding in self.findings)
+        without_p |= len(p) > 0 and p.isna().all()
         code = "items-to-read"
         if self.prior is None and not len(suspects):
             code = "none-called"
-        elif not called and not (p >= _LIKELY).any() and not (len(p) and p.isna().all()):
+        elif not (called or without_p or (p >= _LIKELY).any()):
             code = "none-to-read"
         values = {"called": called, "n": len(suspects) or None, **_reasons(suspects)}
         return f"{Finding(code, 'note', values)}."

@@ -22,7 +22,12 @@ from irtkit.io.tables import as_labelled
 from irtkit.irf import EXTREME, Z95
 from irtkit.responses import item_texts
 from irtkit.responses.columns import listed as names_in
-from irtkit.suspects.wrong_keys import called_wrong, coded_answers, keyed
+from irtkit.suspects.wrong_keys import (
+    WITHOUT_PROBABILITIES,
+    called_wrong,
+    coded_answers,
+    keyed,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,8 +177,8 @@ def flag_items(
     if result.one_ability_doubted:
         findings.insert(0, Finding("verdicts-doubted", "warning"))
     for finding in findings:
-        if finding.severity == "warning" and finding.code != "many-wrong-keys":
-            warn(finding)  # of these p_wrong_key is missing
+        if finding.severity == "warning" and finding.code not in WITHOUT_PROBABILITIES:
+            warn(finding)
     return table
 
 

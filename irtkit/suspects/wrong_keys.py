@@ -61,10 +61,13 @@ class _Tuned:
     most_wrong: float = 0.03  # and at most.
     many_wrong: float = 0.05  # Share from which on keys do not explain what is found.
     items: int = 1000  # Items, evenly spread, that decide on the precision.
+    fewest_systems: int = 8  # With fewer, half of the sets without a wrong key have P above 0.2.
 
 
 _TUNED = _Tuned()
 _MOVED = np.linspace(-6, 6, 25)[:, None]  # Mean logits of an item unlike the others.
+WITHOUT_PROBABILITIES = ("few-for-keys", "many-wrong-keys")
+"""Codes of findings beside which p_wrong_key is missing."""
 _LISTED = 20  # Items that are called at most, of fewer than 2,000.
 
 
@@ -189,7 +192,8 @@ def wrong_keys(result: FitResult, predictions: Predictions = None) -> pd.DataFra
     -----
     irtkit.IRTWarning
         Code "many-wrong-keys", if more than 5 % of the items behave as if their key were wrong. A
-        further ability has the same effect. p_wrong_key is then NaN.
+        further ability has the same effect. Code "few-for-keys", if fewer than 8 systems, counted
+        as independent ones, answered. p_wrong_key is then NaN.
 
     Notes
     -----
@@ -284,9 +288,15 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
         findings.append(Finding("scores-without-keys", "note", {"n": int(scored.sum())}))
         factor[scored] = np.nan
         p[scored] = np.nan
-    if is_many:
+    n_eff = result.near_duplicates.n_eff
+    is_few = n_eff < _TUNED.fewest_systems
+    if is_few:
+        values = {"n": round(n_eff), "least": _TUNED.fewest_systems}
+        findings.append(Finding("few-for-keys", "warning", values))
+    elif is_many:
         values = {"share": share, "most": _TUNED.many_wrong}
         findings.append(Finding("many-wrong-keys", "warning", values))
+    if is_few or is_many:
         p = np.full_like(p, np.nan)
     columns = {"log_bayes_factor": factor, "p_wrong_key": p, "likely_answer": likely}
     table = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))

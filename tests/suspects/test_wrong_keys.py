@@ -169,6 +169,19 @@ def test_more_suspects_than_keys_can_be_wrong_have_no_probability():
     assert found["log_bayes_factor"].is_monotonic_decreasing
 
 
+def test_seven_systems_give_no_probability_of_a_wrong_key():
+    """With them P was above 0.2 in 3 of 12 sets without a wrong key, with three in 6 of 12."""
+    generator = np.random.default_rng(0)
+    p = 1 / (1 + np.exp(generator.normal(size=150) - generator.normal(size=(8, 1))))
+    answers = (generator.random(p.shape) < p).astype(int)
+    for n, has_p in ((7, False), (8, True)):
+        result = irtkit.fit(answers[:n])
+        verdict = result.key_verdict
+        assert verdict.table["p_wrong_key"].notna().any() == has_p
+        codes = [finding.code for finding in irtkit.audit(result).findings]
+        assert ("few-for-keys" in codes) != has_p
+
+
 # Claims about families of respondents, and about what they say together
 def made(n_respondents, n_items=80, n_inverted=8, *, seed, missing=0.0):
     """Responses to items, the first of them inverted."""
