@@ -7,7 +7,7 @@ module adds them to the class of results, so that ``result.leaderboard()`` works
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from irtkit.capabilities import no_attribute
 from irtkit.fitting import EM, Variational, fit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from os import PathLike
 
     import pandas as pd
@@ -100,6 +100,13 @@ class Questions:
         from irtkit.scoring.scores import score
 
         return score(responses, self, method, **settings)
+
+    @cached_property
+    def misfit_of_list(self: Any) -> Callable[[tuple[int, ...]], float | None]:
+        """Cross-validated misfit of scores from a list of items, by their places."""
+        from irtkit.selection.subset import misfit_of_list
+
+        return cache(partial(misfit_of_list, self))
 
     def __dir__(self) -> list[str]:
         """Names for people. Other attributes may change."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +10,13 @@ import numpy as np
 from irtkit import storage
 from irtkit.abilities.engine import Cells, Design, Fitted, Normals, fold_in, probabilities
 from irtkit.abilities.errors import ability_covariances
+from irtkit.calibration.calibrated import marks_read
 from irtkit.calibration.standard_errors import ItemCovariance
 from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
     from irtkit.calibration.result import FitResult
@@ -33,6 +36,7 @@ class ItemBank:
     worth: Array  # Trials that an answer to each item counts for: more than 1 of a score.
     covariance: ItemCovariance | None
     selected: bool = False  # Whether answers are to items that were chosen for the score.
+    marks: Mapping[str, Any] = field(default_factory=dict)  # How marks of logs were read.
 
     @classmethod
     def of(cls, result: FitResult) -> ItemBank:
@@ -49,6 +53,7 @@ class ItemBank:
             trial_correlation=correlation,
             worth=worth,
             covariance=result.item_covariance,
+            marks=marks_read(result),
         )
 
     @classmethod
@@ -118,9 +123,8 @@ class ItemBank:
         errors = np.sqrt(np.linalg.diagonal(covariances))
         n_responses = (trials > 0).sum(axis=1)
         values = ability_columns(self.names, respondents.mean, errors)
-        if not self.selected:
-            with np.errstate(invalid="ignore"):
-                values["accuracy"] = share.sum(axis=1) / n_responses
+        with np.errstate(invalid="ignore"):
+            values["accuracy"] = share.sum(axis=1) / n_responses
         values["n_responses"] = n_responses
         values["expected_score"] = score
         values["expected_score_low"] = np.maximum(score - reach, 0)

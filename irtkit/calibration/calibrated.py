@@ -21,6 +21,7 @@ from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import part_of, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import as_path
+from irtkit.io.logs import LOG_FORMATS
 from irtkit.irf import (
     ItemParameters,
     Items,
@@ -33,7 +34,7 @@ from irtkit.responses.labels import label_names
 from irtkit.responses.levels import score_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -47,6 +48,7 @@ _SAME_SLOPE = 1e-9  # Difference between slopes that are one: what a table with 
 _ABILITIES = np.linspace(-5.0, 5.0, 61)
 _NORMAL = np.exp(-(_ABILITIES**2) / 2)
 _MOST_VARIANCE = 1e6  # Of an earlier estimate that says anything.
+_OF_MARKS = (*("metric", "filter", "threshold", "right", "wrong", "missing", "score_range"),)
 _COLUMNS = {  # Names that columns of item tables have, here and in other programs.
     "discrimination": ("discrimination", "a", "a1", "slope"),
     "difficulty": ("difficulty", "b"),
@@ -70,15 +72,17 @@ class CalibratedItems:
     """As those of a result, (n_items, 4). By default all are unknown, NaN."""
     scale_se: tuple[float, float] = (0.0, 0.0)
     """Standard errors of the unit of the scale, as a proportion, and of its mean; 0 if unknown."""
-    best: Callable[[], float] | None = None
+    best: Callable[[CalibratedItems], float] | None = None
     """The score up to which curves rest on calibrated respondents, if it is known."""
-    misfit: Callable[[Places], float] | None = None
-    """Variance of scores that the model does not explain if the items at some places are asked."""
+    misfit: Callable[..., float] | None = None
+    """Variance of scores on known items that the model does not explain, if the items at some
+    places are asked (``of_all`` respondents)."""
     end: Callable[[Places], float] | None = None
     """The score on the items at some places that fewer than 5 % of those calibrated exceed."""
     selected: bool = False  # Whether they are items that were selected, to be asked of new systems.
     selected_of: int | None = None  # Items of the benchmark, if some were selected from it.
     counted: NDArray[np.bool_] | None = None  # Which items the score is of, by default all.
+    marks: Mapping[str, Any] = field(default_factory=dict)  # How marks of logs were read.
     score_ranges: Ranges | None = None  # Worst and best score of items that were read as levels.
     responses: ResponseMatrix | None = (
         None  # Those that they were calibrated on, if these are saved.
@@ -160,6 +164,7 @@ def calibrated_items(
             given.dispersion,
             given.standard_errors,
             (of_unit, given.latent_sd / n**0.5),
+            marks=marks_read(given),
             score_ranges=score_ranges(given.responses),
             responses=given.responses,
         )
@@ -177,6 +182,15 @@ def calibrated_items(
     if not items.known.any():
         raise ValueError(f"{name} holds no item with parameters")
     return items
+
+
+def marks_read(result: FitResult) -> dict[str, Any]:
+    """Settings with which the marks of a fit were read from logs, none if it was not from logs."""
+    source = None if result.responses is None else result.responses.source
+    if source is None or source.format not in LOG_FORMATS:
+        return {}
+    settings = source.to_dict()["settings"]
+    return {name: settings[name] for name in _OF_MARKS if name in settings}
 
 
 def read_items(path: Path, name: str) -> Any:

@@ -594,13 +594,12 @@ def _score(given: SimpleNamespace) -> None:
     irtkit score new.csv tables
     irtkit score new.csv tables --method WLE --out scores.csv
     """
-    from irtkit.scoring.scores import bank_of, items_for_scores, reading_for
+    from irtkit.scoring.scores import items_for_scores, reading_for
 
-    how = how_to_read(given)
-    if bank_of(given.items) is None:
-        how = reading_for(items_for_scores(given.items), how)
+    items = items_for_scores(given.items)
+    how = reading_for(items, given.responses, how_to_read(given))
     matrix = read_rows(given.responses, **how)
-    scores = irtkit.score(matrix, given.items, given.method, level=given.level)
+    scores = irtkit.score(matrix, items, given.method, level=given.level)
     show(given, outputs.scores_shown(scores, given.level), scores)
 
 

@@ -12,30 +12,32 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import pandas as pd
+from scipy.special import ndtri
 
 from irtkit import storage
 from irtkit.abilities.bank import ItemBank
 from irtkit.abilities.result import read_any
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, read_items
-from irtkit.calibration.result import FORMAT, FitResult, saved_in
+from irtkit.calibration.result import FitResult, is_saved
 from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.data.patterns import blocks, float_blocks, patterns_of
 from irtkit.files import as_path
 from irtkit.findings import Finding, warn
 from irtkit.fitting import responses_for
+from irtkit.io.logs import holds_logs
 from irtkit.io.samples import CHOSEN
 from irtkit.irf import ItemParameters
 from irtkit.quadrature.posterior import ItemCurves, Posterior, nodes_for
 from irtkit.responses.labels import tasks_and_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.data.patterns import Patterns, Places
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
     from irtkit.scoring.abilities import Abilities
 
-    Seen = tuple[Array, Array]  # Number right, trials averaged, and number of items, (n,) each.
+    Scale = CalibratedItems | ItemBank
 
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
@@ -168,24 +170,63 @@ def score(
     """
     check_one_of("method", method, METHODS)
     level = check_number("level", level, above=0, below=1)
-    bank = bank_of(items)
-    if bank is not None:
-        if method != "EAP" or latent_sd is not None:
-            raise ValueError(
-                "items have several abilities: method must be EAP, and latent_sd is for one ability"
-            )
-        matrix = _named_as(responses_for(responses, **reading), bank.labels)
-        misfit = _chosen_misfit(matrix)
-        bank = replace(bank, selected=bank.selected or not np.isnan(misfit).any())
-        return bank.scored(matrix, level, np.nan_to_num(misfit))
-    calibrated = items_for_scores(items, latent_sd)
+    scale = items_for_scores(items, latent_sd)
+    if isinstance(scale, ItemBank) and method != "EAP":
+        raise ValueError("items have several abilities: method must be EAP")
     if not hasattr(responses, "cells"):
-        reading = reading_for(calibrated, reading)
-    matrix = _named_as(responses_for(responses, **reading), calibrated.labels or ())
-    table, findings = score_table(matrix, calibrated, method, level)
-    for finding in findings:
-        warn(finding)
-    return table
+        reading = reading_for(scale, responses, reading)
+    matrix = responses_for(responses, **reading)
+    chosen = _chosen(matrix)
+    if chosen.empty:
+        return _scored(matrix, scale, method, level, np.full(matrix.n_respondents, np.nan))
+    tables = []
+    for task, misfit in chosen.items():
+        of_task = _in_task(matrix.items, task)
+        part = matrix.part(np.arange(matrix.n_respondents), np.flatnonzero(of_task))
+        counted = _in_task(scale.labels or (), task)
+        of_scale = _of_items(scale, counted) if counted.any() else scale
+        table = _scored(part, of_scale, method, level, misfit.to_numpy(np.float64))
+        table.insert(0, "task", task)
+        tables.append(table[misfit.notna().to_numpy() | (table["n_responses"] > 0)])
+    return pd.concat(tables)
+
+
+def _chosen(matrix: ResponseMatrix) -> pd.DataFrame:
+    """Misfit of scores of respondents whose items a test chose, a column for every task."""
+    table = matrix.respondent_table
+    if table is None:
+        return pd.DataFrame()
+    table = table.filter(regex=f"^{CHOSEN}")
+    return table.rename(columns=lambda name: name.removeprefix(CHOSEN))
+
+
+def _in_task(labels: tuple[str, ...], task: str) -> NDArray[np.bool_]:
+    """Which items belong to a task: labels of logs are ``task/id``."""
+    return np.array([label.startswith(f"{task}/") for label in labels], dtype=bool)
+
+
+def _of_items(scale: Scale, counted: NDArray[np.bool_]) -> Scale:
+    """Return the items with only some that a score is of."""
+    if isinstance(scale, ItemBank):
+        return scale.chosen(np.flatnonzero(counted))
+    return replace(scale, counted=counted)
+
+
+def _scored(
+    matrix: ResponseMatrix, scale: Scale, method: MethodName, level: float, misfit: Array
+) -> pd.DataFrame:
+    """Scores, with the ``misfit`` of respondents whose items a test chose, NaN for others."""
+    matrix = _named_as(matrix, scale.labels or ())
+    if isinstance(scale, ItemBank):
+        table = scale.scored(matrix, level, np.nan_to_num(misfit))
+    else:
+        table, findings = score_table(matrix, scale, method, level, misfit)
+        for finding in findings:
+            warn(finding)
+    is_chosen = scale.selected | ~np.isnan(misfit)
+    if is_chosen.all():
+        return table.drop(columns="accuracy")
+    return table.assign(accuracy=table["accuracy"].where(~is_chosen))
 
 
 def score_table(
@@ -193,10 +234,9 @@ def score_table(
     calibrated: CalibratedItems,
     method: MethodName = "EAP",
     level: float = 0.95,
+    chosen_misfit: Any = np.nan,
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """Table of :func:`irtkit.score`, with what limits it."""
-    import pandas as pd
-
     columns, places, findings = _in_common(matrix, calibrated)
     of_levels = calibrated.parameters.steps is not None
     if of_levels:
@@ -205,16 +245,11 @@ def score_table(
     if of_levels:
         _check_levels(matrix, patterns, calibrated.parameters.chosen(places), columns, method)
     patterns = patterns.with_scored(calibrated.scored[places])
-    seen = _seen(patterns)
-    chosen_misfit = _chosen_misfit(matrix)
-    estimates, scores, beyond = scores_of(
-        patterns, places, calibrated, method, seen, level=level, chosen_misfit=chosen_misfit
+    estimates, scores, beyond, n_asked = scores_of(
+        patterns, places, calibrated, method, level, chosen_misfit
     )
 
     counts = patterns.points if of_levels else patterns.counts
-    is_chosen = ~np.isnan(chosen_misfit)
-    calibrated = replace(calibrated, selected=calibrated.selected or bool(is_chosen.all()))
-    accuracy = np.where(is_chosen, np.nan, counts.accuracy)
     sd = calibrated.latent_sd
     mean = calibrated.latent_mean
     nothing = np.isnan(estimates.ability) | (counts.respondent_responses == 0)
@@ -228,7 +263,7 @@ def score_table(
         "ability_se": sd * estimates.se,
         "ability_low": mean + sd * estimates.low,
         "ability_high": mean + sd * estimates.high,
-        **({} if calibrated.selected else {"accuracy": accuracy}),
+        "accuracy": counts.accuracy,
         "n_responses": counts.respondent_responses,
         **dict(zip(columns_of_scores, scores, strict=True)),
         "status": status,
@@ -240,7 +275,7 @@ def score_table(
     if of is not None and of > n_items:
         findings.append(Finding("selected-items", "warning", {"n": n_items, "of": of}))
         return table.drop(columns=list(columns_of_scores)), findings
-    if (seen[1] == n_items).all():
+    if (n_asked == n_items).all():
         return table, findings
     if calibrated.misfit is None:
         findings.append(Finding("unknown-misfit", "warning", {"least": _FEWEST}))
@@ -256,19 +291,15 @@ def scores_of(
     places: Places,
     calibrated: CalibratedItems,
     method: MethodName,
-    seen: Seen,
-    *,
     level: float,
     chosen_misfit: Any = np.nan,
-) -> tuple[Abilities, Array, NDArray[np.bool_]]:
-    """Abilities, scores with their bounds, (3, n), and who may be beyond the calibration.
+) -> tuple[Abilities, Array, NDArray[np.bool_], Array]:
+    """Abilities, scores with their bounds, (3, n), who may be beyond, and items answered.
 
     ``places`` locates the columns among the calibrated items. ``chosen_misfit`` is that of
     respondents whose items a test chose, and NaN for others.
     """
-    from scipy.special import ndtri
-
-    right, n_asked = seen
+    right, n_asked = _seen(patterns)
     unasked = np.setdiff1d(np.flatnonzero(calibrated.known), places)
     rest = calibrated.unit.chosen(unasked)
     dispersions = calibrated.spread
@@ -278,10 +309,18 @@ def scores_of(
         correlation = correlation * (calibrated.parameters.top[places] == 1)
     weighed = patterns.with_trial_correlation(correlation)
     spread = (1.0, 1.0) if dispersions is None else (dispersions[places], dispersions[unasked])
-    misfit = of_each(patterns, places, calibrated.misfit, n_asked, n_items)
-    misfit = np.where(np.isnan(chosen_misfit), misfit, chosen_misfit)
     some_left = (n_asked > 0) & (n_asked < n_items)
-    best = calibrated.best() if calibrated.best is not None and some_left.any() else np.inf
+    sets, share = sets_asked(patterns, n_asked, some_left)
+    sets = [places[columns] for columns in sets]
+    misfit = np.zeros(patterns.n)
+    if calibrated.misfit is not None:
+        of_all = len(sets) == 1 and bool(share.all())
+        of_set = partial(calibrated.misfit, calibrated.known, of_all=of_all)
+        misfit = share @ [of_set(asked) for asked in sets]
+    misfit = np.where(np.isnan(chosen_misfit), misfit, chosen_misfit)
+    best = np.inf
+    if calibrated.best is not None and some_left.any():
+        best = calibrated.best(calibrated)
     limit = None
     if best < np.inf:
         limit = best * n_items - right, misfit * n_items**2
@@ -294,11 +333,13 @@ def scores_of(
     scores = bounded(right, n_asked, n_items, expected, half_width)
     likely_above = estimates.above > (1 - level) / 2
     may_exceed = some_left & ((scores[2] > best) | likely_above)
-    end = of_each(patterns, places, calibrated.end, n_asked, n_items)
-    beyond = may_exceed & (right > n_asked * end + _ROUNDING)
+    beyond = may_exceed
+    if calibrated.end is not None:
+        end = share @ [calibrated.end(asked) for asked in sets]
+        beyond = may_exceed & (right > n_asked * end + _ROUNDING)
     most = 1 - (n_asked - right) / n_items  # all items not asked are right
     scores[2] = np.where(may_exceed, most, scores[2])
-    return estimates, scores, beyond
+    return estimates, scores, beyond, n_asked
 
 
 def _dispersed(
@@ -409,93 +450,86 @@ def added_variance(error: Array, variance: Array) -> float:
     return max(0.0, float(np.mean(error**2 - variance)))
 
 
-def misfit_of(result: FitResult, known: NDArray[np.bool_]) -> Callable[[Places], float] | None:
-    """Return the function from places of items to misfit, or None if misfit is unknown.
-
-    Scores are those on the ``known`` items.
+def misfit_of(
+    result: FitResult, known: NDArray[np.bool_], places: Places, *, of_all: bool = False
+) -> float:
+    """Misfit of scores on the ``known`` items, if the items at some places are asked.
 
     Errors of the calibrated respondents are too small by 1 − 2/n with n the effective sample size,
     as residuals of a regression with two parameters per item. On a sparse board a respondent counts
     by how many of the items it answered, as the others err by their ability and not by misfit.
     The SD of misfit is proportional to the share of items that are left.
+
+    Errors on items that were chosen by their answers are far smaller, so that a list of
+    `irtkit.select_items` that all were asked (``of_all``) has the error of held-out respondents.
     """
-    responses, duplicates = result.responses, result.near_duplicates
-    if responses is None:
-        return None
+    if of_all and (known == result.parameters.known).all():
+        of_list = result.misfit_of_list(tuple(places.tolist()))
+        if of_list is not None:
+            return float(of_list)
     patterns = result.patterns
-    rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
-    if len(rows) < _FEWEST or duplicates.n_eff < _FEWEST:
-        return None
-    if len(rows) > _MOST:
-        rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
-    unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
+    rows = _drawn(patterns.real & (patterns.margins.respondent_responses > 0))
     columns = np.flatnonzero(known)
-    items = unit.chosen(columns)
-    shrunk = 1 - 2 / duplicates.n_eff
+    items = result.parameters.standardised(result.latent_sd, result.latent_mean).chosen(columns)
     of_scores: dict[str, Any] = {}
     if result.dispersion is not None:
         worth = patterns.score_worth(result.settings.trial_correlation)
         spread: Any = calibrated_items(result).spread
         of_scores = {"worth": worth[columns], "spread": spread[columns]}
-
-    def misfit(places: Places) -> float:
-        cells = Cells.of(patterns, rows, columns)
-        asked = np.searchsorted(columns, places)
-        expected, variance = expected_scores(items, cells, asked, **of_scores)
-        excess = ((expected - cells.score) / shrunk) ** 2 - variance
-        n_asked = cells.answered[:, asked].sum(axis=1)
-        share_left = 1 - n_asked / cells.answered.sum(axis=1)
-        has_error = (share_left > 0) & (n_asked > 0)
-        if not has_error.any():
-            return 0.0
-        weight = n_asked * has_error
-        per_share = weight @ excess / (weight @ share_left**2)
-        return max(0.0, float(per_share)) * (1 - len(asked) / len(columns)) ** 2
-
-    return misfit
+    cells = Cells.of(patterns, rows, columns)
+    asked = np.searchsorted(columns, places)
+    expected, variance = expected_scores(items, cells, asked, **of_scores)
+    shrunk = 1 - 2 / result.near_duplicates.n_eff
+    excess = ((expected - cells.score) / shrunk) ** 2 - variance
+    n_asked = cells.answered[:, asked].sum(axis=1)
+    share_left = 1 - n_asked / cells.answered.sum(axis=1)
+    has_error = (share_left > 0) & (n_asked > 0)
+    if not has_error.any():
+        return 0.0
+    weight = n_asked * has_error
+    per_share = weight @ excess / (weight @ share_left**2)
+    return max(0.0, float(per_share)) * (1 - len(asked) / len(columns)) ** 2
 
 
-def end_of(result: FitResult) -> Callable[[Places], float]:
-    """Return the function from places of items to the score that few exceed.
+def _drawn(which: NDArray[np.bool_]) -> Places:
+    """Rows of these respondents, of many a sample."""
+    rows = np.flatnonzero(which)
+    if len(rows) > _MOST:
+        rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
+    return rows
+
+
+def end_of(result: FitResult, places: Places) -> float:
+    """Score on the items at some places that few exceed.
 
     A respondent like the n calibrated ones has a score above the m-th highest of theirs, on the
     same items, with a probability of at most m/(n + 1) (Vovk, Gammerman & Shafer 2005).
     """
-    rows = np.flatnonzero(result.answering)
-    if len(rows) > _MOST:
-        rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
-
-    def end(places: Places) -> float:
-        if result.responses is None:
-            items = result.parameters.chosen(places)
-            score = items.probability(result.ability[rows]).mean(axis=1)
-        else:
-            cells = Cells.of(result.patterns, rows, places)
-            score = cells.score[cells.answered.any(axis=1)]
-        rank = max(1, int(_LEVEL * (len(score) + 1)))
-        return float(np.sort(score)[-rank]) if len(score) else 1.0
-
-    return end
+    rows = _drawn(result.answering)
+    if result.responses is None:
+        items = result.parameters.chosen(places)
+        score = items.probability(result.ability[rows]).mean(axis=1)
+    else:
+        cells = Cells.of(result.patterns, rows, places)
+        score = cells.score[cells.answered.any(axis=1)]
+    rank = max(1, int(_LEVEL * (len(score) + 1)))
+    return float(np.sort(score)[-rank]) if len(score) else 1.0
 
 
-def of_each(
-    patterns: Patterns,
-    places: Places,
-    of_set: Callable[[Places], float] | None,
-    n_asked: Array,
-    n_items: int,
-) -> Array:
-    """What a function says of the items of every respondent, (n,).
+def sets_asked(
+    patterns: Patterns, n_asked: Array, some_left: NDArray[np.bool_]
+) -> tuple[list[Places], Array]:
+    """Sets of columns that respondents answered, and the share of each in what holds for each.
 
-    It is interpolated by the number of items for many sets, and 0 without a function.
+    Shares, (n, n_sets), interpolate by the number of items where sets are many. They are 0 where
+    nothing was answered or nothing is left.
     """
-    some_left = (n_asked > 0) & (n_asked < n_items)
-    if of_set is None or not some_left.any():
-        return np.zeros(patterns.n)
-    if (n_asked == len(places)).all():
-        return np.full(patterns.n, of_set(places))
+    if not some_left.any():
+        return [], np.empty((patterns.n, 0))
+    if (n_asked == patterns.n_items).all():
+        return [np.arange(patterns.n_items)], np.ones((patterns.n, 1))
     generator = np.random.default_rng(0)
-    weights = generator.integers(1, 2**40, len(places)).astype(np.float64)
+    weights = generator.integers(1, 2**40, patterns.n_items).astype(np.float64)
     parts = float_blocks(patterns, complete=False)
     keys = np.concatenate([(answered > 0) @ weights for _, _, answered in parts])
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
@@ -509,65 +543,56 @@ def of_each(
         rows = by_size[evenly.round().astype(int)]
     answers = (patterns.dense(slice(row, row + 1)) for row in rows)
     sets = [np.flatnonzero(trials[0]) for _, trials in answers]
-    values = np.array([of_set(places[columns]) for columns in sets])
     if few:
-        of_sets = np.zeros(len(first))
-        of_sets[which[rows]] = values
-        return np.asarray(of_sets[which])
+        return sets, (which[:, None] == which[rows]).astype(np.float64)
     sizes, size = np.unique(n_asked[rows], return_inverse=True)
-    mean = np.bincount(size, values) / np.bincount(size)
-    return np.where(some_left, np.interp(n_asked, sizes, mean), 0.0)
+    of_sets = (size[:, None] == np.arange(len(sizes))) / np.bincount(size)
+    shares = [np.interp(n_asked, sizes, of_set) for of_set in of_sets]
+    return sets, np.stack(shares, axis=1) * some_left[:, None]
 
 
-def items_for_scores(
-    given: object, latent_sd: float | None = None, counted: NDArray[np.bool_] | None = None
-) -> CalibratedItems:
-    """Return calibrated items, with what a result or a selection shows about scores.
-
-    Scores are those on the items ``counted``, by default all.
-    """
+def items_for_scores(given: object, latent_sd: float | None = None) -> Scale:
+    """Return calibrated items, with what a result or a selection shows about scores."""
     if isinstance(given, str | os.PathLike):
         path = as_path(given, "items")
-        is_selection = storage.name_of(path) == _FORMAT.name
-        given = storage.read(path, _FORMAT, _loaded) if is_selection else read_items(path, "items")
+        if is_saved(path):
+            given = read_any(path)
+        elif path.is_file() and storage.name_of(path) == _FORMAT.name:
+            given = storage.read(path, _FORMAT, _loaded)
+        else:
+            given = read_items(path, "items")
     given = getattr(given, "calibrated", given)  # of a selection
-    if isinstance(given, CalibratedItems):
+    if isinstance(given, FitResult) and given.n_abilities > 1:
+        given = ItemBank.of(given)
+    if isinstance(given, CalibratedItems | ItemBank):
         if latent_sd is not None:
-            raise ValueError("latent_sd belongs to the selection of items. Leave it out")
+            raise ValueError("latent_sd is for a table of items with one ability. Leave it out")
         return given
-    items = replace(calibrated_items(given, latent_sd), counted=counted)
+    items = calibrated_items(given, latent_sd)
     if isinstance(given, FitResult):
-        best = cache(partial(_best, given, items))
-        return replace(items, best=best, misfit=misfit_of(given, items.known), end=end_of(given))
+        n = given.near_duplicates.n_eff
+        if given.responses is not None and min(n, given.n_answering) >= _FEWEST:
+            items = replace(items, misfit=partial(misfit_of, given))
+        return replace(items, best=partial(_best, given), end=partial(end_of, given))
     table: Any = given
     if "selected_of" not in getattr(table, "columns", ()):
         return items
     return replace(items, selected=True, selected_of=int(table["selected_of"].iloc[0]))
 
 
-def bank_of(given: object) -> ItemBank | None:
-    """Items of a fit with several abilities, also of a selection or a file. None for all else."""
-    if isinstance(given, str | os.PathLike):
-        path = saved_in(as_path(given))
-        name = storage.name_of(path) if path.is_file() else None
-        if name == _FORMAT.name:
-            record = storage.read(path, _FORMAT, dict)
-            return ItemBank.restored(record["bank"]) if "bank" in record else None
-        if name != FORMAT.name:
-            return None
-        given = read_any(path)
-    result = getattr(given, "result", given)
-    if isinstance(result, FitResult) and result.n_abilities > 1:
-        return replace(ItemBank.of(result), selected=result is not given)
-    return None
+def reading_for(scale: Scale, responses: Any, reading: dict[str, Any]) -> dict[str, Any]:
+    """Settings of reading, with those of the calibrated items where these have some.
 
-
-def reading_for(calibrated: CalibratedItems, reading: dict[str, Any]) -> dict[str, Any]:
-    """Settings of reading, with the levels of the calibrated items where these have some."""
-    if calibrated.parameters.steps is None:
-        return reading
-    of_items = {"levels": True, "score_range": calibrated.score_ranges}
-    return {name: value for name, value in of_items.items() if value} | reading
+    Marks of logs are read as those of the fit, if its responses were logs too.
+    """
+    settings: dict[str, Any] = {}
+    is_path = isinstance(responses, str | os.PathLike)
+    if scale.marks and is_path and holds_logs(responses):
+        settings |= scale.marks
+    if isinstance(scale, CalibratedItems) and scale.parameters.steps is not None:
+        of_levels = {"levels": True, "score_range": scale.score_ranges}
+        settings |= {name: value for name, value in of_levels.items() if value}
+    return settings | reading
 
 
 def save_items(
@@ -578,10 +603,8 @@ def save_items(
     ``misfit`` has one value per size and ``ends`` one per number of items asked.
     """
     record = {
-        "items": storage.fields_of(
-            replace(items, best=None, misfit=None, end=None, responses=None)
-        ),
-        "best": np.nan if items.best is None else items.best(),
+        "items": storage.fields_of(replace(_bare(items), responses=None)),
+        "best": np.nan if items.best is None else items.best(items),
         "sizes": sizes,
         "misfit": misfit,
         "ends": ends,
@@ -594,15 +617,22 @@ def save_bank(path: str | os.PathLike[str], bank: ItemBank) -> None:
     storage.write(path, _FORMAT, {"bank": storage.fields_of(bank)})
 
 
-def _loaded(record: dict[str, Any]) -> CalibratedItems:
+def _loaded(record: dict[str, Any]) -> Scale:
+    if "bank" in record:
+        return ItemBank.restored(record["bank"])
     sizes, best = record["sizes"], record["best"]
     items = CalibratedItems(**storage.with_parts(record["items"], parameters=ItemParameters))
     return replace(
         items,
-        best=lambda: best,
-        misfit=lambda places: float(np.interp(len(places), sizes, record["misfit"])),
+        best=lambda _: best,
+        misfit=lambda _, places, **_of: float(np.interp(len(places), sizes, record["misfit"])),
         end=lambda places: float(record["ends"][: len(places)][-1]),
     )
+
+
+def _bare(items: CalibratedItems) -> CalibratedItems:
+    """Return the items without what calibrated respondents show about scores."""
+    return replace(items, best=None, misfit=None, end=None)
 
 
 def _best(result: FitResult, items: CalibratedItems) -> float:
@@ -616,8 +646,7 @@ def _best(result: FitResult, items: CalibratedItems) -> float:
         scores = p.mean(axis=1)
     else:
         patterns = result.patterns.chosen(ablest).with_columns(columns)
-        _, bounds, _ = scores_of(patterns, columns, items, "EAP", _seen(patterns), level=0.95)
-        scores = bounds[0]
+        scores = scores_of(patterns, columns, _bare(items), "EAP", level=0.95)[1][0]
     return float(np.sort(scores)[-_RANK:][0]) - _MARGIN
 
 
@@ -682,19 +711,10 @@ def _named_as(matrix: ResponseMatrix, labels: Collection[str]) -> ResponseMatrix
         ids = tuple(name for _, name in tasks_and_ids(ids, matrix.item_table))
     if ids == matrix.items or known.isdisjoint(ids) or len({*ids}) < len(ids):
         return matrix
-    renamed = matrix.of_cells(matrix.cells, (matrix.respondents, ids), matrix.synthetic)
-    return renamed.with_tables(respondent_table=matrix.respondent_table)
+    return matrix.of_cells(matrix.cells, (matrix.respondents, ids), matrix.synthetic)
 
 
-def _chosen_misfit(matrix: ResponseMatrix) -> Array:
-    """Misfit of scores of respondents whose items a test chose, NaN for others, (n,)."""
-    table = matrix.respondent_table
-    if table is None or CHOSEN not in table:
-        return np.full(matrix.n_respondents, np.nan)
-    return table[CHOSEN].to_numpy(np.float64)
-
-
-def _seen(patterns: Patterns) -> Seen:
+def _seen(patterns: Patterns) -> tuple[Array, Array]:
     """Sum of the proportions right over the items answered, and their number, (n,) each."""
     if not patterns.repeated:
         counts = patterns.counts

@@ -29,6 +29,7 @@ import numpy as np
 
 from irtkit.abilities.bank import ItemBank
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import limit_of
 from irtkit.checks import check_seed, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
 from irtkit.fitting import refitted, result_for
@@ -38,9 +39,9 @@ from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import (
     Cells,
     added_variance,
-    bank_of,
     end_of,
     expected_scores,
+    misfit_of,
     save_bank,
     save_items,
 )
@@ -123,10 +124,11 @@ class ItemCovariance(NamedTuple):
         factor[:, n:] = ((p - weight @ p) * np.sqrt(_ALPHA * weight)[:, None]).T
         return factor, _ALPHA * (weight @ (p * (1 - p)))
 
-    def ranking(self, k: int) -> Places:
+    def ranking(self, k: int, among: NDArray[np.bool_] | None = None) -> Places:
         """Places of the k items to ask first, best first, or fewer if no more may be asked.
 
         They are the pivots of the decomposition: each has the largest Cov(item, mean)²/Var(item).
+        The ranking ends before the first item that is not ``among`` those given.
         """
         factor, noise = self.factored()
         n_items = len(factor)
@@ -141,6 +143,8 @@ class ItemCovariance(NamedTuple):
                 break
             gain = np.where(left, with_mean**2 / np.maximum(variance, least), -1.0)
             pivot = int(gain.argmax())
+            if among is not None and not among[pivot]:
+                break
             before = columns[:step]
             column = factor @ factor[pivot] - before.T @ before[:, pivot]
             column[pivot] += noise[pivot]
@@ -270,15 +274,14 @@ class Selection(Printed):
         cross-validated misfit and the score that few calibrated respondents exceed. It holds
         neither responses nor names of respondents.
         """
-        bank = bank_of(self)
-        if bank is not None:
-            save_bank(path, bank)
+        items = self.calibrated
+        if isinstance(items, ItemBank):
+            save_bank(path, items)
             return
         misfit = self._table["misfit"].to_numpy() ** 2
-        end_of_items = end_of(self.result)  # or it would be refused
-        chosen = np.array([self.result.places[label] for label in self.items])
-        ends = np.array([end_of_items(chosen[: k + 1]) for k in range(len(chosen))])
-        save_items(path, self.calibrated, np.array(self._sizes), misfit, ends)
+        places = self.places
+        ends = np.array([end_of(self.result, places[: k + 1]) for k in range(len(places))])
+        save_items(path, items, np.array(self._sizes), misfit, ends)
 
     def for_inspect(self) -> str:
         """Return what ``inspect eval --sample-id`` takes to ask these items.
@@ -298,11 +301,18 @@ class Selection(Printed):
         return document_numbers(self.result.saved_responses, self.items)
 
     @property
-    def calibrated(self) -> CalibratedItems:
-        """All items of the fit, with the misfit of scores from those selected."""
+    def calibrated(self) -> CalibratedItems | ItemBank:
+        """All items that the score is of, with the misfit of scores from those selected."""
+        items = items_for_scores(self.result)
+        if isinstance(items, ItemBank):
+            return replace(items.chosen(self.covariance.places), selected=True)
         counted = np.isin(np.arange(len(self.result.item_labels)), self.covariance.places)
-        whole = items_for_scores(self.result, counted=counted)
-        return replace(whole, selected=True, misfit=self._misfit)
+        return replace(items, selected=True, counted=counted, misfit=self._misfit)
+
+    @property
+    def places(self) -> Places:
+        """Places of the items in the fit."""
+        return np.array([self.result.places[label] for label in self.items])
 
     @cached_property
     def pool(self) -> Places:
@@ -348,18 +358,12 @@ class Selection(Printed):
         errors, variances = np.stack([np.concatenate(part, axis=1) for part in by_size], axis=1)
         return errors, variances
 
-    def _misfit(self, asked: Places) -> float:
-        """Variance that the model does not explain, if the first of the items were asked.
-
-        For other items it comes from `irtkit.scoring.scores.misfit_of`.
-        """
-        number = {label: place for place, label in enumerate(self.result.item_labels)}
-        first = [number[label] for label in self.items[: len(asked)]]
-        if set(first) == set(asked):
-            of_sizes = self._table["misfit"].to_numpy() ** 2
-            return float(np.interp(len(asked), self._sizes, of_sizes))
-        whole = items_for_scores(self.result).misfit
-        return 0.0 if whole is None else whole(asked)
+    def _misfit(self, known: NDArray[np.bool_], asked: Places, *, of_all: bool) -> float:
+        """Variance that the model does not explain, cross-validated for the first of the items."""
+        if {*self.places[: len(asked)]} != {*asked}:
+            return misfit_of(self.result, known, asked, of_all=of_all)
+        of_sizes = self._table["misfit"].to_numpy() ** 2
+        return float(np.interp(len(asked), self._sizes, of_sizes))
 
     def shown(self) -> Shown:
         """Return the selected items, and how well they predict the full score."""
@@ -460,6 +464,19 @@ def select_items(
         )
     labels = tuple(result.item_labels[place] for place in covariance.places[ranking])
     return Selection(labels, result, covariance, families, folds, seed)
+
+
+def misfit_of_list(result: FitResult, asked: tuple[int, ...]) -> float | None:
+    """Cross-validated misfit of scores from a list by :func:`select_items`, None of other items."""
+    if limit_of("select_items", result) is not None:
+        return None
+    covariance = ItemCovariance.of(result)
+    among = np.isin(covariance.places, asked)
+    ranking = covariance.places[covariance.ranking(len(asked), among)]
+    if len(ranking) < len(asked):
+        return None
+    items = tuple(result.item_labels[place] for place in ranking)
+    return float(Selection(items, result, covariance).table["misfit"].iloc[-1] ** 2)
 
 
 def root_mean_square(error: Array) -> float:

@@ -8,7 +8,7 @@ import pytest
 from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
 from irtkit.data.patterns import patterns_of
 from irtkit.fitting import silently
-from irtkit.scoring.scores import Cells, added_variance, expected_scores, misfit_of, of_each
+from irtkit.scoring.scores import Cells, added_variance, expected_scores, misfit_of, sets_asked
 
 N_ITEMS = 60
 ALL = np.arange(N_ITEMS)
@@ -49,9 +49,7 @@ def test_misfit_of_those_fitted_is_near_that_of_others():
     of_fitted, of_others = [], []
     for seed in range(20):
         result = quick_fit(two_abilities(12, seed))
-        misfit = misfit_of(result, result.parameters.known)
-        assert misfit is not None
-        of_fitted.append(misfit(ALL[:24:2]))
+        of_fitted.append(misfit_of(result, result.parameters.known, ALL[:24:2]))
         cells = cells_of(two_abilities(500, 1000 + seed))
         expected, variance = expected_scores(result.parameters, cells, ALL[:24:2])
         of_others.append(added_variance(expected - cells.score, variance))
@@ -98,9 +96,8 @@ def test_misfit_is_told_by_the_items_that_each_answered(kind, n_sets):
     responses = responses.to_sparse() if kind == "sparse" else responses
     n_asked, patterns = tried.sum(axis=1), patterns_of(responses, synthetic_is_real=True)
 
-    def per_item(places):
-        return 1 / len(places)
-
-    found = of_each(patterns, ALL, per_item, n_asked.astype(float), N_ITEMS)
+    some_left = (n_asked > 0) & (n_asked < N_ITEMS)
+    sets, share = sets_asked(patterns, n_asked.astype(float), some_left)
+    found = share @ [1 / len(columns) for columns in sets]
     wanted = 1 / np.maximum(n_asked, 1)
     np.testing.assert_allclose(found[2:], wanted[2:], rtol=1e-9 if n_sets == 5 else 0.1)

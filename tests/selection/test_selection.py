@@ -134,8 +134,32 @@ def test_scores_are_estimated_from_the_file_of_a_selection(two_abilities, tmp_pa
             for given in (selection, str(tmp_path / "s.npz"))
         )
         pd.testing.assert_frame_equal(found, wanted)
-    with pytest.raises(ValueError, match="latent_sd belongs to the selection"):
+    with pytest.raises(ValueError, match="latent_sd is for a table of items"):
         score(answers, tmp_path / "s.npz", latent_sd=2.0)
+
+
+@pytest.mark.parametrize("name", ["one_ability", "two_abilities"])
+def test_a_list_has_one_score_by_the_fit_and_by_the_selection(name, request):
+    result = request.getfixturevalue(name)
+    selection = quietly(lambda: select_items(result, 15))
+    answers = answers_to(simulated(30, second=1.5, seed=3), selection.items)
+    wanted, found = (quietly(lambda s=given: score(answers, s)) for given in (selection, result))
+    pd.testing.assert_frame_equal(found.drop(columns="accuracy"), wanted)
+
+
+def test_removed_items_are_neither_chosen_nor_scored(one_ability, tmp_path):
+    first = select_items(one_ability, 15)
+    removed = [*first.items[:3]]
+    selection = select_items(one_ability, 15, removed=removed)
+    assert {*selection.items}.isdisjoint(removed)
+    new = simulated(50, seed=4)
+    found = score(answers_to(new, selection.items), selection)
+    quietly(lambda: selection.save(tmp_path / "s.npz"))
+    saved = score(answers_to(new, selection.items), tmp_path / "s.npz")
+    pd.testing.assert_frame_equal(saved, found)
+    columns = [label not in removed for label in new.items]
+    truth = new.values[:, columns].mean(axis=1)
+    assert np.sqrt(np.mean((found["expected_score"] - truth) ** 2)) < 0.08
 
 
 def test_bad_arguments_are_refused(one_ability):
