@@ -501,6 +501,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "fit-not-tested": "Fit not tested: fewer than 30 systems answered every item, or fewer "
     "than half of them, or too few right and wrong responses are expected",
     # From selection
+    "fewer-asked": "Fewer items: a test of {system} on {task} could ask {of:item}, and {n} "
+    "{n:was|were} answered. The interval of the score allows for it",
     "fixed-order": "Fixed order: the first {n:item} of the ranking are asked in its order. On "
     "held-out systems the score is then off by {fixed:.1%}, and by {adaptive:.1%} if items are "
     "chosen one by one (root mean square)",

@@ -13,12 +13,16 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import irtkit.results  # noqa: F401  # gives results their methods
-from irtkit.checks import check_whole, first_names, short
-from irtkit.io.inspect_logs import MANAGER, marks_of
+from irtkit.checks import check_whole, counted, first_names, short
+from irtkit.fitting import result_for
+from irtkit.io.inspect_logs import MANAGER, SMALL_ERROR, marks_of
 from irtkit.io.samples import CHOSEN
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import listed
+from irtkit.responses.labels import in_task
 from irtkit.scoring.scores import score
 from irtkit.selection.adaptive import AdaptiveTest, adaptive
 from irtkit.selection.subset import Selection, select_items
@@ -33,8 +37,9 @@ _QUIET = 1.0  # Seconds without news after which no sample is on its way.
 class Adaptive:
     """Manager for ``Task(early_stopping=…)``: ask the k samples that tell most about the score.
 
-    Each run of a task is a test by :func:`irtkit.adaptive`. Its samples wait until the test asks
-    them, ``at_once`` in each step. The others are skipped, and so are epochs after the first.
+    Each run of a task is a test by :func:`irtkit.adaptive` of the items of this task. Its samples
+    wait until the test asks them, ``at_once`` in each step. The others are skipped, and so are
+    epochs after the first.
 
     Parameters
     ----------
@@ -42,9 +47,9 @@ class Adaptive:
         What :func:`irtkit.fit` or :func:`irtkit.select_items` returned for earlier systems, a saved
         fit, or responses to fit. Labels of items are ``task/id`` as in logs, or ids of samples.
     k : int, default 50
-        Most samples to ask. With a Selection it is the number of its items.
+        Most samples of a task to ask. With a Selection it is the number of its items.
     error : float, optional
-        Standard error of the score at which to stop early, such as 0.03.
+        Standard error of the score at which to stop early, such as 0.03, from five samples on.
     at_once : int, default 5
         Samples in a step. The next step begins when all of them have ended.
 
@@ -53,7 +58,9 @@ class Adaptive:
     ImportError
         If Inspect is not installed.
     TypeError, ValueError
-        As :func:`irtkit.adaptive`. A run raises ValueError if none of its samples is in the test.
+        As :func:`irtkit.adaptive`. A run raises ValueError before it asks anything if none of its
+        samples is in the test, its task has fewer than k items fit to be chosen, or several scorers
+        and the fit was not read with one of them.
 
     Warns
     -----
@@ -66,13 +73,19 @@ class Adaptive:
     The log of a run has an ``EarlyStoppingSummary`` with the metadata
 
     - expected_score, low, high, error: as :func:`irtkit.score` computes them from the log.
-    - asked: labels of the items that were asked and did not fail.
+    - of: the items that the score is of, those of the task.
+    - asked: labels of the items that were asked and did not fail. k: the most.
+    - ended: "all asked", "small error", or "none left": fewer were asked since others failed or
+      are not in the run.
     - pool, waited: samples that can be asked, and how many of them waited at most.
-    - misfit: variance of the score that the model does not explain.
 
     Set ``max_samples`` to 2k, so that all samples of the pool can wait. With fewer places the test
     chooses among those that wait, and errs more. The score does not depend on the order of answers
     within a step.
+
+    A score between 0 and 1 counts as so much of a right answer, unless the fit was read with a
+    threshold. A run that failed or was cancelled can be scored too: its log tells that items were
+    chosen.
 
     Examples
     --------
@@ -92,31 +105,76 @@ class Adaptive:
         except ImportError as missing:
             install = "pip install 'irtkit[inspect]'"
             raise ImportError(f"irtkit.inspect_ai needs Inspect: {install}") from missing
+        check_whole("k", k, 1)
         check_whole("at_once", at_once, 1)
-        self._selection = fit if isinstance(fit, Selection) else select_items(fit, k)
+        if isinstance(fit, Selection):
+            self._selection: Selection | None = fit
+            self._result, self._k = fit.result, len(fit.items)
+        else:
+            self._selection = None
+            self._result, self._k = result_for("adaptive", fit), k
         self._error = error
-        self._order = adaptive(self._selection, error=error).order
-        self._at_once = at_once if self._order == "adaptive" else len(self._selection.items)
+        self._at_once = at_once
         self._stop = EarlyStop
+        self._begun: dict[str, tuple[Selection, str]] = {}  # Selection and order by task.
         self._run: ContextVar[_Run] = ContextVar("run")  # A run has a context of its own.
 
     async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:  # noqa: ARG002
         """Begin a test of the samples of a run."""
-        test = adaptive(self._selection, error=self._error, order=self._order)
-        pool = {*test.labels} if self._order == "adaptive" else {*self._selection.items}
+        name = task.task
+        self._check_scorers(task)
+        if name not in self._begun:
+            selection = self._selected(name)
+            self._begun[name] = selection, adaptive(selection, error=self._error).order
+        selection, order = self._begun[name]
+        test = adaptive(selection, error=self._error, order=order)
+        pool, at_once = test.labels, self._at_once
+        if order == "fixed":
+            pool = list(selection.items)
+            at_once = len(pool)
         labels = {}
         for sample in samples:
-            for label in (f"{task.task}/{sample.id}", str(sample.id)):
+            for label in (in_task(name, str(sample.id)), str(sample.id)):
                 if label in pool:
                     labels[sample.id] = label
         if not labels:
             raise ValueError(
-                f"no sample of {task.task} is in the test. Samples: "
+                f"no sample of {name} is in the test. Samples: "
                 f"{first_names([sample.id for sample in samples])}. Items of the test: "
                 f"{first_names(test.labels)}"
             )
-        self._run.set(_Run(test, labels, self._at_once, task.config.max_samples))
+        task.metadata = (task.metadata or {}) | {MANAGER: {"misfit": test.misfits.tolist()}}
+        n_items = len(selection.covariance.places)
+        self._run.set(_Run(name, test, n_items, labels, at_once, task.config.max_samples))
         return MANAGER
+
+    def _selected(self, task: str) -> Selection:
+        """Items of a task to choose from, all if labels are without their task."""
+        labels, given = self._result.item_labels, self._selection
+        removed = [label for label in labels if not label.startswith(f"{task}/")]
+        if len(removed) == len(labels):
+            removed = []
+        if given is None:
+            return select_items(self._result, self._k, removed=removed)
+        if not removed:
+            return given
+        removed += [*np.delete(labels, given.covariance.places)]
+        how: Any = {"families": given.families, "folds": given.folds, "seed": given.seed}
+        return select_items(self._result, self._k, removed=removed, **how)
+
+    def _check_scorers(self, task: Any) -> None:
+        """Refuse a task whose scores are not those that the fit was read with."""
+        names = tuple(scorer.name.rpartition("/")[2] for scorer in task.scorers or ())
+        source = self._result.saved_responses.source
+        of_logs = source is not None and source.format == "inspect"
+        metrics = listed(source.settings.get("metric")) if of_logs else []
+        in_doubt = len(names) > 1 if not metrics else len(names) > 0
+        if in_doubt and not any(metric.startswith(names) for metric in metrics):
+            read = f"was read with metric {first_names(metrics)}" if metrics else "does not say"
+            raise ValueError(
+                f"the scorers of {task.task} are {first_names(names)}, and the fit {read}. Fit the "
+                f"logs with metric={names[0]!r} (--metric {names[0]}) or another of them"
+            )
 
     async def schedule_sample(self, id: str | int, epoch: int) -> Any:  # noqa: A002
         """Return None when the test asks a sample, or that it is skipped."""
@@ -139,39 +197,45 @@ class Adaptive:
         test = run.test
         expected, (low, high) = test.expected_score, test.interval
         if test.asked:
-            scored = self._scored(test)
+            scored = self._scored(run)
             ends = ("expected_score", "expected_score_low", "expected_score_high")
             expected, low, high = (float(scored[name].iloc[0]) for name in ends)
+        most = len(test.misfits) - 1
+        ended = "all asked" if len(test.asked) == most else "none left"
         return {
             "expected_score": expected,
             "error": test.error,
             "low": low,
             "high": high,
+            "of": f"{counted(run.n_items, 'item')} of {run.task}",
             "asked": test.asked,
+            "k": most,
+            "ended": SMALL_ERROR if test.done and ended == "none left" else ended,
             "pool": len(run.labels),
             "waited": run.waited,
-            "misfit": test.misfit,
         }
 
-    def _scored(self, test: AdaptiveTest) -> pd.DataFrame:
+    def _scored(self, run: _Run) -> pd.DataFrame:
         """Score of the answers, as of those in the log."""
         import pandas as pd
 
-        chosen = pd.DataFrame({CHOSEN: [test.misfit]}, ["system"])
-        answers = ResponseMatrix([test.answers], ["system"], test.asked)
-        return score(answers.with_tables(respondent_table=chosen), self._selection.result)
+        test = run.test
+        chosen = pd.DataFrame({CHOSEN + run.task: [test.misfit]}, ["system"])
+        labels = [in_task(run.task, label) for label in test.asked]
+        answers = ResponseMatrix([test.answers], ["system"], labels)
+        return score(answers.with_tables(respondent_table=chosen), self._result)
 
     def _answer(self, label: str, scores: dict[str, Any]) -> float:
         """Answer that the scores of a sample stand for, as the fit was read, NaN if missing."""
-        source = self._selection.result.saved_responses.source
+        source = self._result.saved_responses.source
         settings = {} if source is None else source.settings
         marks = marks_of({name: {"value": given.score.value} for name, given in scores.items()})
         named = [name for name in listed(settings.get("metric")) if name in marks]
         metrics = named[:1] or [*marks]
         if len(metrics) > 1:
             raise ValueError(
-                f"item {short(label)} has several scores: {first_names(metrics)}. Read the logs of "
-                "the fit with metric= one of them"
+                f"item {short(label)} has several scores: {first_names(metrics)}. Fit the logs "
+                f"with metric={metrics[0]!r} (--metric {metrics[0]}) or another of them"
             )
         answer = marks[metrics[0]] if metrics else None
         if answer is None or math.isnan(answer):
@@ -184,11 +248,19 @@ class _Run:
     """The test of one run, and its samples by their labels."""
 
     def __init__(
-        self, test: AdaptiveTest, labels: dict[Any, str], at_once: int, places: int | None
+        self,
+        task: str,
+        test: AdaptiveTest,
+        n_items: int,
+        labels: dict[Any, str],
+        at_once: int,
+        places: int | None,
     ) -> None:
         import anyio
 
+        self.task = task
         self.test = test
+        self.n_items = n_items  # That the score is of.
         self.labels = labels
         self.waited = 0  # Most samples that waited at the same time.
         self._at_once = at_once

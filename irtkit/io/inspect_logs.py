@@ -17,6 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import DAMAGES, ZipFile, head_of, ordinary_file
+from irtkit.findings import Finding
 from irtkit.io.json_text import (
     Record,
     at,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MANAGER = "irtkit"  # Name of `irtkit.inspect_ai.Adaptive` in the logs of its runs.
+SMALL_ERROR = "small error"  # Why a test ended before it asked as many items as it may.
 _ZIP = b"PK\x03\x04"
 _STARTS = ("header.json", "_journal/start.json")
 _JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json\Z")
@@ -66,7 +68,6 @@ def read(path: Path, described: Described) -> list[Samples]:
     status, package = header.get("status"), at(evaluation, "packages", "inspect_ai")
     ids, epochs = at(evaluation, "dataset", "sample_ids"), at(evaluation, "config", "epochs")
     stopping = at(header, "results", "early_stopping")
-    misfit = at(stopping, "metadata", "misfit") if at(stopping, "manager") == MANAGER else None
     samples = Samples(
         path,
         name_of(evaluation.get("model"), "eval.model"),
@@ -77,7 +78,6 @@ def read(path: Path, described: Described) -> list[Samples]:
         unfinished="" if status == "success" else str(status or "crashed"),
         n_planned=len(ids) * (epochs or 1) if isinstance(ids, list) else math.nan,
         not_marks=frozenset(_TOKENS + _SECONDS),
-        details={} if misfit is None else {CHOSEN: misfit},
         described=described,
     )
     places = {str(name): place for place, name in enumerate(entries_of(ids))}
@@ -97,6 +97,14 @@ def read(path: Path, described: Described) -> list[Samples]:
             samples.add_numbers(position, record, _SECONDS)
 
     for_each("sample", enumerate(sorted(summaries, key=in_order), start=1), add)
+    misfit = entries_of(at(evaluation, "metadata", MANAGER, "misfit"))
+    if misfit:
+        most = len(misfit) - 1
+        n = min(samples.n_samples - samples.n_failed, most)
+        samples.details[CHOSEN + samples.task] = score_of(misfit[n])
+        if n < most and at(stopping, "metadata", "ended") != SMALL_ERROR:
+            values = {"system": samples.respondent, "task": samples.task, "n": n, "of": most}
+            samples.findings.append(Finding("fewer-asked", "warning", values))
     return [samples]
 
 

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from irtkit.findings import Finding
 
-CHOSEN = "misfit_of_chosen_items"
-"""Detail of a respondent whose items a test chose: the variance of its score by misfit."""
+CHOSEN = "misfit_of_chosen_items/"
+"""Detail, before a task, of a respondent whose items a test chose from those of the task: variance
+of the score by misfit."""
 _LONGEST_TEXT = 10_000  # Characters of an item text that are kept: about four pages.
 _LONGEST_METADATA = 1000  # Categories and short lists, not documents.
 

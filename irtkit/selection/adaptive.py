@@ -14,13 +14,13 @@ import numpy as np
 
 from irtkit.abilities.bank import ItemBank, number_right
 from irtkit.abilities.engine import probabilities
-from irtkit.capabilities import SCORES, require
+from irtkit.capabilities import require
 from irtkit.checks import as_number, check_number, check_one_of, short
 from irtkit.findings import Finding, warn
 from irtkit.fitting import result_for
 from irtkit.quadrature.posterior import Posterior, nodes_for
 from irtkit.scoring.scores import added_variance, bounded, expected_scores
-from irtkit.selection.subset import Selection, root_mean_square, select_items
+from irtkit.selection.subset import SIZES, Selection, root_mean_square, select_items
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -235,6 +235,8 @@ class AdaptiveTest:
         Labels of the items asked so far, and the answers to them.
     labels
         Labels of the items that can be asked, by the ranking of :func:`irtkit.select_items`.
+    misfits
+        Variance of the score that the model does not explain, after 0, 1, … items.
     """
 
     def __init__(
@@ -250,22 +252,21 @@ class AdaptiveTest:
         labels = selection.result.item_labels
         self.labels = [labels[place] for place in selection.covariance.places[selection.pool]]
         self._places = {label: place for place, label in enumerate(self.labels)}
-        self._scored = SCORES in selection.result.traits
         self._n_items = len(selection.covariance.places)
         self._state = begun(items, selection.pool, np.ones((1, self._n_items)))
         if order == "adaptive":
-            self._misfit = selection.tried.misfit
+            self.misfits = selection.tried.misfit
         else:
             table = selection.table
             sizes = np.arange(self._k + 1)
-            self._misfit = np.interp(sizes, table.index, table["misfit"] ** 2)
+            self.misfits = np.interp(sizes, table.index, table["misfit"] ** 2)
 
     @property
     def done(self) -> bool:
-        """Whether k items were asked, or the error is small enough."""
-        if len(self.asked) >= self._k:
-            return True
-        return self._largest_error is not None and self.error <= self._largest_error
+        """Whether k items were asked, or at least five and the error is small enough."""
+        if len(self.asked) >= self._k or self._largest_error is None:
+            return len(self.asked) >= self._k
+        return len(self.asked) >= SIZES[0] and self.error <= self._largest_error
 
     @property
     def next_item(self) -> str | None:
@@ -290,18 +291,18 @@ class AdaptiveTest:
     def answer(self, right: float, item: str | None = None) -> None:
         """Take the answer to an item: True or 1 if it is right, False or 0 if not.
 
-        The item is :attr:`next_item` by default. The answer may lie between 0 and 1 if those of the
-        fit do.
+        The item is :attr:`next_item` by default. An answer between 0 and 1 counts as so much of a
+        right one.
 
         Raises
         ------
         ValueError
-            If the answer is neither right nor wrong, the test is done, or the item is not one that
-            can be asked.
+            If the answer is not from 0 to 1, the test is done, or the item is not one that can be
+            asked.
         """
         number = float(right) if isinstance(right, bool | np.bool_) else as_number(right)
-        if not 0 <= number <= 1 or not (self._scored or number.is_integer()):
-            raise ValueError(f"an answer must be True or False (1 or 0), got {short(right)}")
+        if not 0 <= number <= 1:
+            raise ValueError(f"an answer must be True, False or from 0 to 1, got {short(right)}")
         item = self.next_item if item is None else item
         if item is None or len(self.asked) >= self._k:
             raise ValueError("the test is done: no item is waiting for an answer")
@@ -309,7 +310,7 @@ class AdaptiveTest:
         if place is None or not self._state.left[0, place]:
             raise ValueError(f"item must be one that can still be asked, got {short(item)}")
         self.asked.append(item)
-        self.answers.append(number if self._scored else int(number))
+        self.answers.append(number)
         self._state = self._state.after(np.array([place]), np.array([number]))
 
     @property
@@ -326,7 +327,7 @@ class AdaptiveTest:
     @property
     def misfit(self) -> float:
         """Variance of scores from so many items that the model does not explain."""
-        return float(self._misfit[len(self.asked)])
+        return float(self.misfits[len(self.asked)])
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -366,7 +367,8 @@ def adaptive(
         Largest number of items to ask. Each is one of the first 2k of the ranking of
         :func:`irtkit.select_items`. With a Selection it is the number of its items.
     error : float, optional
-        Standard error of the score at which to stop early, such as 0.03. None asks k items.
+        Standard error of the score at which to stop early, such as 0.03, from five items on. None
+        asks k items.
     order : {"adaptive", "fixed"}, optional
         "adaptive", or "fixed" for the first k of the ranking in its order. None takes the order
         with the smaller error for held-out families of respondents.

@@ -68,7 +68,7 @@ _REACH, _N_NODES = 4.0, 41  # Quadrature to so many SDs. Probabilities err by 1e
 _N_DRAWS = 400  # Draws of several abilities.
 _MAY_RISE = 0.5  # Probability of a slope below 0 from which on an item is not chosen.
 _LEAST = 1e-6  # Proportion of the variance of an item that is rounding error of 32-bit sums.
-_SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)  # Numbers of items in the table.
+SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)  # Numbers of items in the table.
 _TOL = 1e-4  # Of the fits without a fold, as in `irtkit.difficulty.held_out`.
 _ONE_FAMILY = "the error is cross-validated between families: at least two are needed"
 
@@ -344,7 +344,7 @@ class Selection(Printed):
 
     @property
     def _sizes(self) -> list[int]:
-        return [*(size for size in _SIZES if size < len(self.items)), len(self.items)]
+        return [*(size for size in SIZES if size < len(self.items)), len(self.items)]
 
     def _errors(self) -> tuple[Array, Array]:
         """Errors of held-out scores and their variances under the model, (n_sizes, n) each."""

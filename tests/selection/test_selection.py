@@ -153,13 +153,14 @@ def test_removed_items_are_neither_chosen_nor_scored(one_ability, tmp_path):
     selection = select_items(one_ability, 15, removed=removed)
     assert {*selection.items}.isdisjoint(removed)
     new = simulated(50, seed=4)
-    found = score(answers_to(new, selection.items), selection)
+    found = quietly(lambda: score(answers_to(new, selection.items), selection))
     quietly(lambda: selection.save(tmp_path / "s.npz"))
-    saved = score(answers_to(new, selection.items), tmp_path / "s.npz")
+    saved = quietly(lambda: score(answers_to(new, selection.items), tmp_path / "s.npz"))
     pd.testing.assert_frame_equal(saved, found)
     columns = [label not in removed for label in new.items]
     truth = new.values[:, columns].mean(axis=1)
-    assert np.sqrt(np.mean((found["expected_score"] - truth) ** 2)) < 0.08
+    held = (found["expected_score_low"] <= truth) & (truth <= found["expected_score_high"])
+    assert held.mean() > 0.85
 
 
 def test_bad_arguments_are_refused(one_ability):
@@ -287,5 +288,5 @@ def test_bad_arguments_of_adaptive_choice_are_refused(result, selection):
         adaptive(result)
     with pytest.raises(ValueError, match="k must be the number of items selected, 15, got 3"):
         adaptive(selection, 3)
-    with pytest.raises(ValueError, match="an answer must be True or False"):
-        adaptive(selection, order="adaptive").answer(0.5)
+    with pytest.raises(ValueError, match="an answer must be True, False or from 0 to 1"):
+        adaptive(selection, order="adaptive").answer(1.5)
