@@ -509,6 +509,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     # From systems
     "items-taken-as-known": "Items taken as known: cells are missing, and the fit was made without "
     "standard errors. Standard errors of scores are too small",
+    "chosen-items": "Chosen items: a test chose the items of {n} of {of} systems by their answers "
+    "({systems!s}). Their accuracy, and differences in accuracy, do not say how good they are. "
+    "Try: irtkit.score (irtkit score), for the expected score of each",
     "ability-reversed": "Ability reversed: {n} of {n_pairs:pair} of systems that differ "
     "significantly are in the other order by ability. Ranks follow the expected score",
     "tasks-not-taken": "Tasks not taken: {n} of {n_systems} systems lack responses in some task "

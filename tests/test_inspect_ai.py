@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irtkit
@@ -20,6 +21,7 @@ from irtkit import (
     select_items,
     simulate_responses,
 )
+from irtkit.io.samples import CHOSEN
 from irtkit.responses import Source
 
 needs_inspect = pytest.mark.skipif(find_spec("inspect_ai") is None, reason="needs inspect_ai")
@@ -132,6 +134,23 @@ def test_a_small_error_ends_a_test_and_a_run_without_its_samples_fails(result, t
     (metadata,) = done["metadata"]
     assert metadata["error"] <= 0.08
     assert K > len(metadata["asked"]) > 4
+
+
+def test_shares_of_chosen_items_are_not_compared_unsaid(tmp_path):
+    answers = HELD_OUT[:12].astype(float)
+    answers[:2, ::2] = np.nan
+    names = [f"s{row}" for row in range(12)]
+    chosen = pd.DataFrame({f"{CHOSEN}quiz": [0.001, 0.001]}, names[:2])
+    matrix = ResponseMatrix(answers, names, [f"quiz/{n}" for n in NUMBERS])
+    matrix = matrix.with_tables(respondent_table=chosen)
+    result = fit(matrix, "1PL")
+    for compared in (lambda: result.compare_systems("s0", "s2"), result.leaderboard):
+        with pytest.warns(irtkit.IRTWarning, match="the items of 2 of 12 systems by their answ"):
+            compared()
+    gate = irtkit.gate(matrix.part([0, 5]).with_known(matrix), matrix.part([0, 5]))
+    assert "chosen-items" in {finding.code for finding in gate.limits}
+    result.report(tmp_path / "page.html")
+    assert "a test chose the items of 2 of 12 systems" in (tmp_path / "page.html").read_text()
 
 
 @needs_inspect

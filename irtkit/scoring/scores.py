@@ -185,6 +185,7 @@ def score(
         part = matrix.part(np.arange(matrix.n_respondents), np.flatnonzero(of_task))
         counted = _in_task(scale.labels or (), task)
         of_scale = _of_items(scale, counted) if counted.any() else scale
+        part = part.with_tables(pd.DataFrame({"task": task}, part.items))
         table = _scored(part, of_scale, method, level, misfit.to_numpy(np.float64))
         table.insert(0, "task", task)
         tables.append(table[misfit.notna().to_numpy() | (table["n_responses"] > 0)])
@@ -198,6 +199,18 @@ def _chosen(matrix: ResponseMatrix) -> pd.DataFrame:
         return pd.DataFrame()
     table = table.filter(regex=f"^{CHOSEN}")
     return table.rename(columns=lambda name: name.removeprefix(CHOSEN))
+
+
+def chosen_items(*matrices: ResponseMatrix | None) -> list[Finding]:
+    """Say if a test chose the items of some respondents."""
+    names = []
+    for matrix in matrices:
+        if matrix is not None:
+            names += [*_chosen(matrix).dropna(how="all").index]
+    if not names:
+        return []
+    of = sum(matrix.n_respondents for matrix in matrices if matrix is not None)
+    return [Finding("chosen-items", "warning", {"n": len(names), "of": of, "systems": names})]
 
 
 def _in_task(labels: tuple[str, ...], task: str) -> NDArray[np.bool_]:

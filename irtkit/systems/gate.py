@@ -21,6 +21,7 @@ from irtkit.data.patterns import patterns_of
 from irtkit.findings import Finding
 from irtkit.fitting import responses_for
 from irtkit.printed import Printed, Shown, two_digits
+from irtkit.scoring.scores import chosen_items
 from irtkit.systems.paired import items_needed, tail
 from irtkit.systems.scores import Shares, numbered_clusters
 from irtkit.threads import one_thread
@@ -155,7 +156,8 @@ def gate(
     """
     max_drop = check_number("max_drop", max_drop, least=0, below=1)
     level = check_number("level", level, above=0.5, below=1)
-    runs = [_answers(responses_for(run, **reading)) for run in (old, new)]
+    matrices = [responses_for(run, **reading) for run in (old, new)]
+    runs = [_answers(matrix) for matrix in matrices]
     before, after = (run.right.index for run in runs)
     if len(before) == len(after) == 1:
         before = runs[0].right.index = runs[0].trials.index = after
@@ -198,7 +200,7 @@ def gate(
         "gate-old-items": {"n": int(alone[0].sum())},
         "gate-new-items": {"n": int(alone[1].sum())},
     }
-    findings = []
+    findings = chosen_items(*matrices)
     for code, values in limits.items():
         if any(values.values()):
             findings.append(Finding(code, "warning", values))

@@ -30,7 +30,7 @@ from irtkit.findings import Finding, Remedy
 from irtkit.irf import NORMAL_POINTS
 from irtkit.responses.labels import by_label, is_missing_label, values_by_label
 from irtkit.scoring import items_for_scores
-from irtkit.scoring.scores import score_table
+from irtkit.scoring.scores import chosen_items, score_table
 from irtkit.systems.paired import Estimate, correction, tail
 
 if TYPE_CHECKING:
@@ -415,12 +415,12 @@ def roots_of(covariance: Array) -> Array:
 
 def limits_of(result: FitResult, parts: list[Answers]) -> list[Finding]:
     """What keeps errors of scores from being what they should."""
+    findings = chosen_items(result.responses)
     has_errors = result.settings.standard_errors or result.several is not None
-    if has_errors or not any(part.filling for part in parts):
-        return []
-    return [
-        Finding("items-taken-as-known", "warning", {}, (Remedy({}, code="standard_errors=True"),))
-    ]
+    if not has_errors and any(part.filling for part in parts):
+        remedy = Remedy({}, code="standard_errors=True")
+        findings.append(Finding("items-taken-as-known", "warning", {}, (remedy,)))
+    return findings
 
 
 def all_answered(patterns: Patterns) -> bool:
