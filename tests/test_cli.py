@@ -137,8 +137,8 @@ def test_the_commands_of_the_readme_run_on_what_the_demo_writes(tmp_path: Path) 
     commands = re.findall(r"(?m)^irtkit (\w+ irtkit-demo\S*)", readme)
     told = {command: printed(command, tmp_path) for command in commands}
     assert len(told) == 4
-    assert "digit-1553" in told["audit irtkit-demo/responses.csv"]
-    assert (tmp_path / "irtkit-demo" / "responses.html").exists()
+    assert "digit-1553" in told["audit irtkit-demo"]
+    assert (tmp_path / "irtkit-demo.html").exists()
 
 
 def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None:

@@ -185,10 +185,11 @@ def _demo(given: SimpleNamespace) -> None:
     from irtkit.fitting import silently
 
     crowd, out = irtkit.load_digits_crowd(), given.out
+    answered = crowd.responses.with_tables(predictions=crowd.predictions)
     with prepared(out):
         with silently():  # the summary says what it warns of
-            result = irtkit.fit(crowd.responses, given.model)
-            suspects = irtkit.flag_items(result, predictions=crowd.predictions)
+            result = irtkit.fit(answered, given.model)
+            suspects = irtkit.flag_items(result)
         written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
         irtkit.write_responses(crowd.responses, out / "responses.csv", format="wide")
         irtkit.write_table(crowd.predictions, out / "answers.csv")
