@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LONGEST_HEADER = 2**24  # Bytes: 50,000 columns with names of 300 characters.
-# Bytes of unpacked text, and times the size of the packed file, of which one may be exceeded.
-# Responses with 0.1 bit per answer pack 160 times, constant text 1,000 times.
-_UNPACKED, _DENSEST = 2**28, 500
 _PACKERS: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -46,8 +43,11 @@ _PACKERS: dict[bytes, Any] = {
 }
 """Functions that open packed files, by the first bytes of these."""
 ZipFile = zipfile.ZipFile
-DAMAGES = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError, zipfile.BadZipFile)
-"""Errors of damaged packed data, next to OSError."""
+DAMAGES = (
+    *(EOFError, zlib.error, gzip.BadGzipFile),
+    *(lzma.LZMAError, zstd.ZstdError, zipfile.BadZipFile),
+)
+"""Errors of damaged packed data."""
 _WRITTEN: ContextVar[list[tuple[Path | None, Path]] | None] = ContextVar("written", default=None)
 # Files that a command will write, with the words that name them, see `to_be_written`.
 TO_WRITE: ContextVar[tuple[tuple[str, Path], ...]] = ContextVar("to_write", default=())
@@ -190,51 +190,16 @@ def ordinary_file(path: str | os.PathLike[str], *, looked_at: bool = False) -> P
     return source
 
 
-class _Unpacked(io.RawIOBase):
-    """Content of a packed file, refused if it is damaged or much larger than the file."""
-
-    def __init__(self, packed: BinaryIO, content: Any) -> None:
-        self.packed = packed
-        self._content = content
-        self._most = max(_UNPACKED, _DENSEST * os.fstat(packed.fileno()).st_size)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return int(self._content.seek(offset, whence))
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            n_bytes = int(self._content.readinto(buffer))
-        except (OSError, *DAMAGES) as error:
-            raise failed("damaged", message=f"the compressed data are damaged: {error}") from error
-        if self._content.tell() > self._most:
-            limit = f"{self._most >> 20} MiB, over {_DENSEST} times their size"
-            raise ValueError(f"the packed data unpack to more than {limit}: unpack the file first")
-        return n_bytes
-
-    def close(self) -> None:
-        self._content.close()
-        self.packed.close()
-        super().close()
-
-
-def _open_zip(packed: BinaryIO) -> BinaryIO:
+def _open_zip(path: Path) -> BinaryIO:
     """Open the one file of a zip archive."""
-    try:
-        archive = ZipFile(packed)
-    except zipfile.BadZipFile as error:
-        raise failed("damaged", message=f"the compressed data are damaged: {error}") from error
-    names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
-    names = [name for name in names if not name.startswith("__MACOSX/")]
-    if len(names) != 1:
-        contents = first_names(names) or "none"
-        raise ValueError(f"the zip must hold one file, and holds {contents}: unpack it first")
-    return cast("BinaryIO", archive.open(names[0]))
+    with ZipFile(path) as archive:
+        names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+        names = [name for name in names if not name.startswith("__MACOSX/")]
+        if len(names) != 1:
+            contents = first_names(names) or "none"
+            rule = f"the zip must hold one file, and holds {contents}: unpack it first"
+            raise ValueError(rule)
+        return cast("BinaryIO", archive.open(names[0]))
 
 
 def open_bytes(path: str | os.PathLike[str], *, looked_at: bool = False) -> BinaryIO:
@@ -243,17 +208,14 @@ def open_bytes(path: str | os.PathLike[str], *, looked_at: bool = False) -> Bina
     Data packed with gzip, bzip2, xz, zstd or zip are unpacked, and UTF-16 becomes UTF-8.
     """
     source = ordinary_file(path, looked_at=looked_at)
-    with contextlib.ExitStack() as opened:
-        handle = opened.enter_context(source.open("rb"))
-        begin = handle.peek(8)
-        opener = next((opens for magic, opens in _PACKERS.items() if begin.startswith(magic)), None)
-        if source.suffix.lower() == ".zip":
-            opener = _open_zip
-        if opener is not None:
-            handle = opened.enter_context(io.BufferedReader(_Unpacked(handle, opener(handle))))
-        if handle.peek(2).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    with source.open("rb") as packed:
+        begin = packed.read(8)
+    openers = (opens for magic, opens in _PACKERS.items() if begin.startswith(magic))
+    opener = _open_zip if source.suffix.lower() == ".zip" else next(openers, Path.open)
+    handle = opener(source) if opener is _open_zip else opener(source, "rb")
+    if handle.peek(2).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        with handle:
             return io.BytesIO(handle.read().decode("utf-16").encode())
-        opened.pop_all()
     return handle
 
 
@@ -264,14 +226,17 @@ def open_text(path: str | os.PathLike[str]) -> TextIO:
 
 def head_of(path: str | os.PathLike[str]) -> bytes:
     """How a file begins, unpacked and without a byte order mark: two rows of a table."""
-    with open_bytes(path, looked_at=True) as handle:
-        head = handle.read(4096).removeprefix(codecs.BOM_UTF8)
-        if b"\0" in head or head.lstrip().startswith((b"{", b"[")):
+    try:
+        with open_bytes(path, looked_at=True) as handle:
+            head = handle.read(4096).removeprefix(codecs.BOM_UTF8)
+            if b"\0" in head or head.lstrip().startswith((b"{", b"[")):
+                return head
+            # line breaks outside of quotes end rows
+            while sum(part.count(b"\n") for part in head.split(b'"')[::2]) < 2:
+                more = handle.read(len(head)) if len(head) < _LONGEST_HEADER else b""
+                if not more:
+                    break
+                head += more
             return head
-        # line breaks outside of quotes end rows
-        while sum(part.count(b"\n") for part in head.split(b'"')[::2]) < 2:
-            more = handle.read(len(head)) if len(head) < _LONGEST_HEADER else b""
-            if not more:
-                break
-            head += more
-        return head
+    except DAMAGES as error:
+        raise failed("damaged", message=f"the compressed data are damaged: {error}") from error
