@@ -22,9 +22,10 @@ import numpy as np
 from irtkit.checks import check_type, check_whole, counted, short
 from irtkit.curves import CharacteristicCurves, LearningSurface
 from irtkit.fitting import result_for
+from irtkit.irf import Z95
 from irtkit.judges import Judges
 from irtkit.pictures import fitted
-from irtkit.pictures.picture import COLOURS, DARKEST, axis_over
+from irtkit.pictures.picture import COLOURS, DARKEST, axis_over, caption_of
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def marks(
         The axes. ``axes.figure.savefig`` writes the picture.
     """
     labels = [items] if isinstance(items, str) else items
-    return _draw(fitted.marks(result, labels), _one(ax))
+    return _draw(fitted.marks(result, labels), ax)
 
 
 @_of_results
@@ -214,10 +215,9 @@ def leaderboard(
     """
     check_whole("top", top, 1)
     board = result.leaderboard() if board is None else board
-    first = board.head(top)
-    ax = _draw(fitted.ranking(first, len(board)), _one(ax, 1.4 + 0.24 * len(first)))
-    ax.grid(axis="x", color=COLOURS["grid"])
-    return ax
+    drawn = _draw(fitted.ranking(board.head(top), len(board)), ax)
+    drawn.grid(axis="x", color=COLOURS["grid"])
+    return drawn
 
 
 @_of_results
@@ -244,8 +244,7 @@ def task_heatmap(
     """
     check_whole("top", top, 1)
     board = result.leaderboard(by=by)
-    first = board.head(top)
-    return _draw(fitted.task_heatmap(first, len(board)), _one(ax, 2 + 0.24 * len(first)))
+    return _draw(fitted.task_heatmap(board.head(top), len(board)), ax)
 
 
 @_of_results
@@ -271,7 +270,7 @@ def ability_scatter(
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    return _draw(fitted.ability_scatter(result, x, y), _one(ax))
+    return _draw(fitted.ability_scatter(result, x, y), ax)
 
 
 @_of_results
@@ -296,7 +295,7 @@ def wright_map(result: FitResult, ax: Axes | None = None, *, ability: str | None
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    return _draw(fitted.wright_map(result, ability), _one(ax))
+    return _draw(fitted.wright_map(result, ability), ax)
 
 
 @_of_results
@@ -317,7 +316,7 @@ def information(result: FitResult, ax: Axes | None = None, *, ability: str | Non
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    return _draw(fitted.precision(result, ability), _one(ax))
+    return _draw(fitted.precision(result, ability), ax)
 
 
 @_of_results
@@ -336,7 +335,7 @@ def trace(result: FitResult, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    return _draw(fitted.trace(result), _one(ax))
+    return _draw(fitted.trace(result), ax)
 
 
 def characteristic_curves(
@@ -361,18 +360,19 @@ def characteristic_curves(
     check_type("curves", curves, CharacteristicCurves)
     names = curves.table.index.unique(0)
     chosen = [systems] if isinstance(systems, str) else list(systems or names[:_MOST_CURVES])
-    if strange := [name for name in chosen if name not in names]:
-        raise ValueError(f"systems: {short(strange[0])} lacks a curve")
     ax = _one(ax)
     for name in chosen:
+        if name not in names:
+            raise ValueError(f"systems: {short(name)} lacks a curve")
         curve = curves.table.loc[name]
         ends = curve[["accuracy_low", "accuracy_high"]].sub(curve["accuracy"], axis=0).abs()
         how: Any = {"fmt": "o-", "ms": 4, "lw": 1, "capsize": 2, "label": name}
         ax.errorbar(curve["difficulty"], curve["accuracy"], ends.to_numpy().T, **how)
     ax.legend(frameon=False)
-    caption = f"n = {counted(len(names), 'system')}. Systems left out: {len(names) - len(chosen)}."
+    left_out = "Systems left out", len(names) - len(chosen)
+    below = _below("difficulty", caption_of(counted(len(names), "system"), left_out))
     ax.set(title="Accuracy of systems by difficulty", ylabel="accuracy", ylim=(-0.02, 1.02))
-    ax.set_xlabel(_below("difficulty", caption))
+    ax.set_xlabel(below)
     return ax
 
 
@@ -454,7 +454,7 @@ def preferences(judges: Judges, ax: Axes | None = None, *, top: int = 20) -> Axe
     favours = judges.tested.head(top)
     if not len(favours):
         raise ValueError("judges lack tests of families. Pass family= to irtkit.judges")
-    favours.index = [f"{judge}: {family}" for judge, family in favours.index]
+    favours.index = favours.index.map(": ".join)
     caption = (
         f"{len(favours)} of {counted(len(judges.tested), 'pair')}. Right of 0: better marks for "
         "the family than other judges give, compared with other systems"
@@ -464,14 +464,14 @@ def preferences(judges: Judges, ax: Axes | None = None, *, top: int = 20) -> Axe
 
 def _estimates(title: str, caption: str, table: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the estimates of a table by label, with their 95 % intervals, and a line at 0."""
-    value, error = table.to_numpy().T
-    values = np.column_stack([value, value - 1.96 * error, value + 1.96 * error])
+    value, error = table.to_numpy(np.float64).T
+    values = np.column_stack([value, value - Z95 * error, value + Z95 * error])
     axis = axis_over(f"{table.columns[0]}, in marks", values, [0.0])
     picture = fitted.intervals(values, table.index, axis)
     picture = replace(picture, title=title, caption=f"{caption}. Lines are 95 % intervals.")
-    ax = _draw(picture, _one(ax, 1.4 + 0.24 * len(values)))
-    ax.axvline(0, color=COLOURS["rule"], zorder=0)
-    return ax
+    drawn = _draw(picture, ax)
+    drawn.axvline(0, color=COLOURS["rule"], zorder=0)
+    return drawn
 
 
 def _axes(n: int = 1, size: tuple[float, float] | None = None) -> Any:
@@ -482,15 +482,14 @@ def _axes(n: int = 1, size: tuple[float, float] | None = None) -> Any:
         raise ImportError("plots need matplotlib: pip install 'irtkit[plots]'") from error
     columns = min(n, 4)
     rows = -(-n // columns)
+    size = size or (max(3 * columns, 4.5), 2.8 * rows)
     how: Any = {"squeeze": False, "sharex": True, "sharey": True, "layout": "constrained"}
-    figure, places = plt.subplots(
-        rows, columns, figsize=size or (max(3 * columns, 4.5), 2.8 * rows), **how
-    )
-    for empty in places.flat[n:]:
-        figure.delaxes(empty)
-    for ax in places.flat[:n]:
+    places = plt.subplots(rows, columns, figsize=size, **how)[1].ravel()
+    for empty in places[n:]:
+        empty.remove()
+    for ax in places[:n]:
         ax.spines[["top", "right"]].set_visible(False)
-    return places.flat[:n]
+    return places[:n]
 
 
 def _one(ax: Axes | None, height: float = 4.5) -> Any:
@@ -508,7 +507,7 @@ def _of_each(pictures: Any, result: FitResult, items: Any, ax: Any, name: str) -
     labels = [items] if isinstance(items, str) else [*map(str, items)]
     if not 1 <= len(labels) <= _MOST_CURVES:
         raise ValueError(f"items must be 1 to {_MOST_CURVES} labels, got {len(labels)}")
-    places = _axes(len(labels)) if ax is None else np.ravel(np.asarray(ax, dtype=object))
+    places = _axes(len(labels)) if ax is None else np.ravel(ax)
     if places.size != len(labels):
         raise ValueError(f"ax must be one for each of {len(labels)} items, got {places.size}")
     for label, picture, place in zip(labels, pictures(result, labels), places, strict=True):
@@ -523,40 +522,41 @@ def _of_items(picture: Any, result: FitResult, suspects: Any, ax: Any) -> Axes:
     from irtkit.suspects import flag_items
 
     drawn: Picture = picture(result, flag_items(result) if suspects is None else suspects)
-    axes = _draw(drawn, _one(ax))
+    axes = _draw(drawn, ax)
     if drawn.n_items["to read"] or drawn.n_items["called"]:
         axes.legend(frameon=False)
     return axes
 
 
 def _draw(picture: Picture, ax: Any) -> Axes:
-    """Draw the marks of a picture and its axes."""
-    from matplotlib.collections import LineCollection
-    from matplotlib.colors import to_rgba_array
-
-    for mark in (one for one in picture.marks if len(one.x)):
-        colour, x, y = COLOURS[mark.colour], picture.x.clipped(mark.x), picture.y.clipped(mark.y)
+    """Draw the marks of a picture and its axes, as high as the labels of its rows need."""
+    rows = picture.y.ticks if picture.y.low > picture.y.high else None
+    ax = _one(ax, 4.5 if rows is None else 1.6 + 0.24 * len(rows))
+    for mark in picture.marks:
+        colour = COLOURS[mark.colour]
+        x = picture.x.clipped(mark.x)
+        y = picture.y.clipped(mark.y)
         if mark.shape == "words":
             for left, bottom, word in zip(x, y, mark.words, strict=True):
                 ax.text(left, bottom, _label(word), ha="center", va="center")
         elif mark.shape in _POINTS:
             look = {"edgecolor": colour, "facecolor": colour} | _POINTS[mark.shape]
             ax.scatter(x, y, label=mark.name, clip_on=False, zorder=2, **look)
-        elif mark.x_end is None or mark.y_end is None:
-            ax.plot(x, y, "--" if mark.shape == "dashes" else "-", color=colour)
         elif mark.shape in {"bars", "cells"}:
-            shades = None if mark.shade is None else DARKEST * mark.shade
-            shaded = to_rgba_array(colour, shades)
+            shades = np.ones(len(x)) if mark.shade is None else DARKEST * mark.shade
+            shaded = [(colour, shade) for shade in shades]
             ax.barh(y, mark.x_end - x, mark.y_end - y, x, align="edge", color=shaded)
+        elif mark.x_end is None:
+            ax.plot(x, y, "--" if mark.shape == "dashes" else "-", color=colour)
         else:
             width, alpha = (5, 0.4) if mark.shape == "intervals" else (1, 1)
-            ends: Any = np.stack([x, y, mark.x_end, mark.y_end], axis=1).reshape(-1, 2, 2)
-            ax.add_collection(LineCollection(ends, colors=colour, linewidths=width, alpha=alpha))
+            ends = [x, mark.x_end], [y, mark.y_end]
+            ax.plot(*ends, color=colour, lw=width, alpha=alpha, solid_capstyle="butt")
     ax.set(xlim=picture.x[:2], ylim=picture.y[:2], ylabel=_label(picture.y.name, _LINE))
     ax.set(title=_label(picture.title, _LINE), xlabel=_below(picture.x.name, picture.caption))
-    for axis, given in ((ax.xaxis, picture.x), (ax.yaxis, picture.y)):
-        if given.ticks is not None:
-            places, texts = zip(*given.ticks, strict=True)
+    for axis, shown in ((ax.xaxis, picture.x), (ax.yaxis, picture.y)):
+        if shown.ticks is not None:
+            places, texts = zip(*shown.ticks, strict=True)
             axis.set_ticks(places, [_label(text) for text in texts])
     if picture.x.crowded:
         ax.tick_params("x", labelrotation=35)

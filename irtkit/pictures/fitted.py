@@ -11,7 +11,15 @@ from irtkit.calibration.summary import readable_difficulty
 from irtkit.checks import counted, did_you_mean, short
 from irtkit.diagnostics import information
 from irtkit.irf import EXTREME, Z95
-from irtkit.pictures.picture import Axis, Mark, Picture, axis_over, tick_text, usual_axis
+from irtkit.pictures.picture import (
+    Axis,
+    Mark,
+    Picture,
+    axis_over,
+    caption_of,
+    tick_text,
+    usual_axis,
+)
 from irtkit.responses.levels import score_ranges
 from irtkit.systems.paired import wilson_interval
 from irtkit.systems.printed import scored_tasks
@@ -94,7 +102,8 @@ def curve_axes(result: FitResult) -> tuple[Picture, Array, slice]:
     ability = np.unique([*np.linspace(axis.low, axis.high, _CURVE_POINTS), low, high])
     first, last = np.searchsorted(ability, [low, high])
     inside = slice(int(first), int(last) + 1)
-    return Picture("", axis, _SHARES), ability, inside
+    caption = caption_of(counted(result.n_answering, "system"))
+    return Picture("", axis, _SHARES, caption=caption), ability, inside
 
 
 def _curve(
@@ -126,20 +135,21 @@ def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
     """
     places = _places(result, items)
     axes, ability, inside = curve_axes(result)
-    caption = f"n = {counted(result.n_answering, 'system')}"
     probability = result.own_items.chosen(places).probability(ability)
     groups = None if result.responses is None else ability_groups(result, places)
     pictures = []
     for k, item in enumerate(items):
         marks = _curve(ability, inside, probability[:, k])
         if groups is not None:
-            seen = np.isfinite(groups.observed[0, k])
-            at = groups.ability[groups.composite[k], seen]
-            share, low, high = groups.observed[:, k, seen]
-            marks.append(Mark("segments", "ink", at, low, at, high))
-            marks.append(Mark("dots", "ink", at, share))
+            at = groups.ability[groups.composite[k]]
+            share, low, high = groups.observed[:, k]
+            seen = np.isfinite(share)
+            marks += [
+                Mark("segments", "ink", at[seen], low[seen], at[seen], high[seen]),
+                Mark("dots", "ink", at[seen], share[seen]),
+            ]
         title = f"Observed and fitted proportion correct of {item} by ability"
-        pictures.append(Picture(title, axes.x, axes.y, tuple(marks), caption))
+        pictures.append(replace(axes, title=title, marks=tuple(marks)))
     return pictures
 
 
@@ -152,26 +162,20 @@ def category_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
     places = _places(result, items)
     axes, ability, inside = curve_axes(result)
     y = axes.y._replace(high=1 + 2 * _NAMED_AT)
-    caption = f"n = {counted(result.n_answering, 'system')}"
     probability = result.category_probability(ability)
     worst, step = _scale_of_marks(result)
     pictures = []
     for item, place in zip(items, places, strict=True):
-        curves = []
-        names = []
-        peaks = []
+        marks: list[Mark] = []
         for level in np.flatnonzero(~np.isnan(result.parameters.steps[place])):
             values = probability[:, place, level]
             name = tick_text(worst[place] + level * step[place])
             colour = _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
-            curves += _curve(ability, inside, values, colour, name)
-            peak = values.argmax()
-            peaks.append([ability[peak], values[peak] + _NAMED_AT])
-            names.append(name)
-        x_of_names, y_of_names = np.transpose(peaks)
-        words = Mark("words", "ink", x_of_names, y_of_names, words=tuple(names))
+            peak = values.argmax(keepdims=True)
+            at = Mark("words", "ink", ability[peak], values[peak] + _NAMED_AT, words=(name,))
+            marks += [*_curve(ability, inside, values, colour, name), at]
         title = f"Probability of the marks of {item} by ability"
-        pictures.append(Picture(title, axes.x, y, (*curves, words), caption))
+        pictures.append(Picture(title, axes.x, y, tuple(marks), axes.caption))
     return pictures
 
 
@@ -189,46 +193,33 @@ def _scale_of_marks(result: FitResult) -> tuple[Array, Array]:
 def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
     """How often each mark is given to all items or some, or each score between 0 and 1.
 
-    Items of right and wrong are left out if others have levels.
+    Items of right and wrong are left out if others have levels. Scores are in bins.
     """
-    chosen = result.item_labels if items is None else items
-    places = _places(result, chosen)
-    has_levels = result.parameters.top[places] > 1
-    name = "score"
-    if has_levels.any():
-        places = places[has_levels]
-        name = "mark"
-    rows = np.flatnonzero(result.answering)
-    points, tried = result.patterns.dense(rows, places)
+    chosen = _places(result, result.item_labels if items is None else items)
+    top = result.parameters.top
+    has_levels = top[chosen] > 1
+    of_levels = bool(has_levels.any())
+    places = chosen[has_levels] if of_levels else chosen
+    points, tried = result.patterns.dense(np.flatnonzero(result.answering), places)
     worst, step = _scale_of_marks(result)
-    level = points / np.maximum(tried, 1) * result.parameters.top[places]
-    every_mark = worst[places] + level * step[places]
+    every_mark = worst[places] + points / np.maximum(tried, 1) * top[places] * step[places]
     given = np.round(every_mark[tried > 0], 6)
     center, count = np.unique(given, return_counts=True)
-    half = 0.4 * np.diff(center).min(initial=1.0)
-    binned = len(center) > _MOST_LEVELS
-    if binned:
+    name = "mark" if of_levels else "score"
+    ticks = tuple((mark, tick_text(round(mark, 2))) for mark in center)
+    if len(center) > _MOST_LEVELS:
         count, edges = np.histogram(given, _MOST_LEVELS - 1)
-        half = np.diff(edges) / 2
-        center = edges[:-1] + half
-    left = center - half
-    right = center + half
-    x = axis_over(name, left, right)
-    if not binned:
-        texts = [tick_text(round(mark, 2)) for mark in center]
-        x = x._replace(ticks=tuple(zip(center, texts, strict=True)))
+        center = (edges[:-1] + edges[1:]) / 2
+        ticks = None
+    half = 0.4 * np.diff(center).min(initial=1.0)
+    x = axis_over(name, center - half, center + half)._replace(ticks=ticks)
     share = count / len(given)
     y = Axis(0.0, 1.05 * float(share.max()), "share of answers")
-    floor = np.zeros(len(share))
-    bars = Mark("bars", "item", left, floor, right, share)
-    answers = counted(len(given), "answer")
-    systems = counted(len(rows), "system")
-    caption = f"n = {answers} of {systems} to {counted(len(places), 'item')}."
-    n_left = len(chosen) - len(places)
-    if n_left:
-        caption += f" Items without levels, left out: {n_left}."
-    title = f"How often each {name} is given"
-    return Picture(title, x, y, (bars,), caption)
+    bars = Mark("bars", "item", center - half, np.zeros(len(share)), center + half, share)
+    of = f"{counted(result.n_answering, 'system')} to {counted(len(places), 'item')}"
+    drawn = f"{counted(len(given), 'answer')} of {of}"
+    caption = caption_of(drawn, ("Items without levels, left out", len(chosen) - len(places)))
+    return Picture(f"How often each {name} is given", x, y, (bars,), caption)
 
 
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
@@ -246,10 +237,8 @@ def _of_items(
     """Some items as points, with the zero line of the vertical axis, and why others are not."""
     marks = []
     if y.low < 0 < y.high:
-        left = np.array([x.low])
-        right = np.array([x.high])
-        zero = np.zeros(1)
-        marks.append(Mark("segments", "rule", left, zero, right, zero))
+        ends = np.array(x[:2])
+        marks.append(Mark("line", "rule", ends, np.zeros(2)))
     looks: tuple[tuple[Shape, str, str], ...] = (
         ("cloud", "item", "items"),
         ("rings", "odd", "to read"),
@@ -259,12 +248,10 @@ def _of_items(
         items = np.flatnonzero(shown & (kind == k))
         marks.append(Mark(shape, colour, xs[items], ys[items], name=name, items=items))
     picture = Picture(title, x, y, tuple(marks))
-    caption = f"n = {counted(int(np.sum(shown)), 'item')}."
-    if picture.n_beyond:
-        caption += f" Items beyond an axis, drawn at its end: {picture.n_beyond}."
-    if n_left := int(np.sum(~shown)):
-        caption += f" Items left out ({without}): {n_left}."
-    return replace(picture, caption=caption)
+    n = int(np.sum(shown))
+    beyond = "Items beyond an axis, drawn at its end", picture.n_beyond
+    left_out = f"Items left out ({without})", len(xs) - n
+    return replace(picture, caption=caption_of(counted(n, "item"), beyond, left_out))
 
 
 def _difficulty_axis(result: FitResult, difficulty: Array, name: str) -> Axis:
@@ -316,18 +303,16 @@ def _readable(result: FitResult) -> Array:
 
 def ranking(board: pd.DataFrame, n: int) -> Picture:
     """Systems of ``result.leaderboard()``, the first of n, and the ranks that such items allow."""
-    lowest = float(board["rank_high"].max())
-    x = Axis(0.5, lowest + 0.5, "rank, 1 is best")
-    ranks = board[["rank", "rank_low", "rank_high"]]
-    picture = intervals(ranks.to_numpy(np.float64), board.index, x)
+    x = Axis(0.5, float(board["rank_high"].max()) + 0.5, "rank, 1 is best")
+    ranks = board[["rank", "rank_low", "rank_high"]].to_numpy(np.float64)
+    picture = intervals(ranks, board.index, x)
     return replace(picture, title="Likely ranks of systems", caption=_first_of(board, n))
 
 
 def _first_of(board: pd.DataFrame, n: int) -> str:
     """How many systems there are, and are not on the board."""
-    n_left = n - len(board)
-    left_out = f" Systems left out, after the first {len(board)}: {n_left}." if n_left else ""
-    return f"n = {counted(n, 'system')}.{left_out}"
+    left_out = f"Systems left out, after the first {len(board)}", n - len(board)
+    return caption_of(counted(n, "system"), left_out)
 
 
 def intervals(values: Array, labels: Iterable[Any], x: Axis) -> Picture:
@@ -344,20 +329,12 @@ def intervals(values: Array, labels: Iterable[Any], x: Axis) -> Picture:
 def task_heatmap(board: pd.DataFrame, n: int) -> Picture:
     """Scores by task, in per cent, of systems of a leaderboard by task, the first of n."""
     tasks = scored_tasks(board)
-    columns = [f"score_{name}" for name in tasks]
-    table = board[columns].to_numpy(np.float64)
+    table = board[[f"score_{name}" for name in tasks]].to_numpy(np.float64)
     scores = table.ravel()
     row, column = np.indices(table.shape, np.float64).reshape(2, -1)
-    half = 0.5
-    names = tuple(enumerate(tasks))
-    systems = tuple(enumerate(map(str, board.index)))
-    x = Axis(-half, len(tasks) - half, ticks=names)
-    y = Axis(len(board) - half, -half, ticks=systems)
-    left = column - half
-    right = column + half
-    top = row - half
-    bottom = row + half
-    cells = Mark("cells", "item", left, top, right, bottom, shade=scores)
+    x = Axis(-0.5, len(tasks) - 0.5, ticks=tuple(enumerate(tasks)))
+    y = Axis(len(board) - 0.5, -0.5, ticks=tuple(enumerate(map(str, board.index))))
+    cells = Mark("cells", "item", column - 0.5, row - 0.5, column + 0.5, row + 0.5, shade=scores)
     texts = tuple(f"{100 * score:.0f}" for score in scores)
     words = Mark("words", "ink", column, row, words=texts)
     caption = f"{_first_of(board, n)} Scores are in per cent."
@@ -369,26 +346,24 @@ def ability_scatter(result: FitResult, x: str | None = None, y: str | None = Non
 
     Systems are in the order of ``result.best_first``. Unknown names are a ValueError.
     """
-    names = result.ability_names
     size = np.abs(result.ability_correlation)
     np.fill_diagonal(size, np.inf)
     least = np.unravel_index(size.argmin(), size.shape)
-    pair = [name or names[place] for name, place in zip((x, y), least, strict=True)]
-    weights = np.stack([result.weights_of(name) for name in pair])
-    values = result.abilities_along(weights)
-    of_x, of_y = values[result.best_first].T
-    name_of_x, name_of_y = (_named("ability", name) for name in pair)
-    x_axis = axis_over(name_of_x, of_x)
-    y_axis = axis_over(name_of_y, of_y)
+    axes = []
+    values = []
     reaches = []
-    for row in weights:
-        errors = result.errors_along(row)[result.best_first]
+    for given, place in zip((x, y), least, strict=True):
+        name = given or result.ability_names[place]
+        weights = result.weights_of(name)
+        ability = result.abilities_along(weights)[result.best_first]
+        errors = result.errors_along(weights)[result.best_first]
+        axes.append(axis_over(_named("ability", name), ability))
+        values.append(ability)
         reaches.append(f"±{Z95 * errors.mean():.2f}")
-    reach = " and ".join(reaches)
-    systems = counted(len(of_x), "system")
-    caption = f"n = {systems}. Intervals (95%) are {reach} on average."
-    dots = Mark("cloud", "item", of_x, of_y, name="systems")
-    return Picture("Two abilities of systems", x_axis, y_axis, (dots,), caption)
+    caption = caption_of(counted(len(result.best_first), "system"))
+    caption += f" Intervals (95%) are {' and '.join(reaches)} on average."
+    dots = Mark("cloud", "item", *values, name="systems")
+    return Picture("Two abilities of systems", *axes, (dots,), caption)
 
 
 def wright_map(result: FitResult, ability: str | None = None) -> Picture:
@@ -405,14 +380,11 @@ def wright_map(result: FitResult, ability: str | None = None) -> Picture:
         difficulties = difficulties[measured == result.ability_names.index(ability)]
     of_real = result.abilities_along(result.weights_of(ability))[result.answering]
     difficulty = difficulties[np.isfinite(difficulties)]
-    mean = result.latent_mean
-    sd = result.latent_sd
     shown = _difficulty_axis(result, difficulty, "")
-    reach = [mean - _WRIGHT_REACH * sd, mean + _WRIGHT_REACH * sd]
-    y = axis_over(
-        _named("ability and difficulty", ability), of_real, [shown.low, shown.high], reach
-    )
+    name = _named("ability and difficulty", ability)
+    y = axis_over(name, of_real, shown[:2], _around(result, _WRIGHT_REACH))
     edges = np.linspace(y.low, y.high, _BINS + 1)
+    room = 0.04 * (edges[1] - edges[0])
     marks = []
     ticks = []
     for side, values, colour, name in (
@@ -420,25 +392,22 @@ def wright_map(result: FitResult, ability: str | None = None) -> Picture:
         (1, difficulty, "item", "items"),
     ):
         counts = np.histogram(y.clipped(values), edges)[0]
-        filled = counts > 0
+        filled = np.flatnonzero(counts)
         most = int(counts.max())
-        start = np.full(int(filled.sum()), 0.01 * side)
-        ends = side * (0.01 + counts[filled] / max(most, 1))
-        low = edges[:-1][filled]
-        high = edges[1:][filled]
-        room = 0.04 * (high - low)
-        marks.append(Mark("bars", colour, start, low + room, ends, high - room, name))
+        start = np.full(len(filled), 0.01 * side)
+        ends = start + side * counts[filled] / max(most, 1)
+        low = edges[filled] + room
+        high = edges[filled + 1] - room
+        marks.append(Mark("bars", colour, start, low, ends, high, name))
         ticks.append((side * 0.5, f"{name} (at most {most:,})"))
     x = Axis(-1.05, 1.05, ticks=tuple(ticks))
-    title = "Abilities of systems and difficulties of items"
-    n_beyond = int((y.clipped(difficulty) != difficulty).sum())
-    n_left_out = len(difficulties) - len(difficulty)
-    caption = f"n = {counted(len(of_real), 'system')} and {counted(len(difficulty), 'item')}."
-    if n_beyond:
-        caption += f" Items beyond the scale, in the outermost bars: {n_beyond}."
-    if n_left_out:
-        caption += f" Items without a clear difficulty, left out: {n_left_out}."
-    return Picture(title, x, y, tuple(marks), caption)
+    beyond = int((y.clipped(difficulty) != difficulty).sum())
+    caption = caption_of(
+        f"{counted(len(of_real), 'system')} and {counted(len(difficulty), 'item')}",
+        ("Items beyond the scale, in the outermost bars", beyond),
+        ("Items without a clear difficulty, left out", len(difficulties) - len(difficulty)),
+    )
+    return Picture("Abilities of systems and difficulties of items", x, y, tuple(marks), caption)
 
 
 def _named(text: str, ability: str | None) -> str:
@@ -449,10 +418,7 @@ def _named(text: str, ability: str | None) -> str:
 def precision(result: FitResult, ability: str | None = None) -> Picture:
     """Information of all items along ability, with a mark for every real respondent."""
     of_real = result.abilities_along(result.weights_of(ability))[result.answering]
-    mean = result.latent_mean
-    sd = result.latent_sd
-    reach = [mean - _REACH * sd, mean + _REACH * sd]
-    x = axis_over(_named("ability", ability), of_real, reach)
+    x = axis_over(_named("ability", ability), of_real, _around(result, _REACH))
     points = np.linspace(x.low, x.high, _INFORMATION_POINTS)
     measured = information(result, points, ability=ability)
     values = measured.curve["information"].to_numpy(np.float64)
@@ -461,8 +427,16 @@ def precision(result: FitResult, ability: str | None = None) -> Picture:
     floor = np.zeros_like(seen)
     line = Mark("line", "item", points, values)
     systems = Mark("segments", "ink", seen, floor, seen, floor + 0.03 * y.high)
-    caption = f"n = {counted(len(of_real), 'system')}. {measured}."
+    caption = f"{caption_of(counted(len(of_real), 'system'))} {measured}."
     return Picture("Information of all items along ability", x, y, (line, systems), caption)
+
+
+def _around(result: FitResult, reach: float) -> list[float]:
+    """Ends of an interval around the mean ability, some SDs on either side."""
+    return [
+        result.latent_mean - reach * result.latent_sd,
+        result.latent_mean + reach * result.latent_sd,
+    ]
 
 
 def trace(result: FitResult) -> Picture:
@@ -470,9 +444,9 @@ def trace(result: FitResult) -> Picture:
     rows = result.trace
     column = "elbo" if "elbo" in rows else "log_likelihood"
     name = "evidence lower bound" if column == "elbo" else "log-likelihood"
-    step = rows["step"].to_numpy(np.float64)
-    value = rows[column].to_numpy(np.float64)
+    step, value = rows[["step", column]].to_numpy(np.float64).T
     line = Mark("line", "item", step, value)
-    x = axis_over("step", step)
-    y = axis_over(name, value)
-    return Picture("Progress of the fit", x, y, (line,), f"n = {counted(len(rows), 'step')}")
+    caption = caption_of(counted(len(rows), "step"))
+    return Picture(
+        "Progress of the fit", axis_over("step", step), axis_over(name, value), (line,), caption
+    )

@@ -138,6 +138,13 @@ def usual_axis(name: str, values: Array, mean: float = 0.0, reach: float = math.
     return axis_over(name, np.clip(ends, mean - reach, mean + reach), least=_SHORTEST)
 
 
+def caption_of(drawn: str, *others: tuple[str, int]) -> str:
+    """How many are drawn, and numbers of others that are not 0."""
+    sentences = [f"n = {drawn}."]
+    sentences += [f"{what}: {n}." for what, n in others if n]
+    return " ".join(sentences)
+
+
 def tick_text(value: float) -> str:
     """A number next to an axis: −2, 0.5, 9000, 12k.
 
