@@ -104,8 +104,7 @@ def _inspect(given: SimpleNamespace) -> None:
 def _merge(given: SimpleNamespace) -> None:
     """Merge responses of several files or folders into one file.
 
-    Evaluation logs are read together, as if they were in one folder. --repeats applies to the
-    logs, to each of the tables, and to a response that several of them hold.
+    --repeats applies to each of the files or folders, and to a response that several of them hold.
 
     merge PATHS...
     --out OUT=*  File to write: .parquet, .csv, .tsv, or _samples.jsonl for Every Eval Ever.
@@ -116,26 +115,14 @@ def _merge(given: SimpleNamespace) -> None:
     irtkit merge runs/ --wide --out runs.csv
     """
     from irtkit.capabilities import require
-    from irtkit.io.logs import holds_logs
     from irtkit.io.merging import merge_responses, repeats_of_parts
     from irtkit.io.writing import format_by_name, side_tables
-    from irtkit.responses.cells import check_repeats
-    from irtkit.responses.tables import Settings
 
     form = format_by_name(given.out, "wide" if given.wide else None)
     how = how_to_read(given)
     repeats = how.pop("repeats", "error")
-    check_repeats(repeats)
-    logs = [path for path in given.paths if holds_logs(path)]
-    tables = [path for path in given.paths if path not in logs]
-    of_tables, of_logs = Settings.names("labels", "marks"), Settings.names("logs")
-    for_logs, for_tables = (
-        {name: value for name, value in how.items() if not (others and name in left_out)}
-        for others, left_out in ((tables, of_tables), (logs, of_logs))
-    )
-    part = repeats_of_parts(repeats) if len(given.paths) > 1 else repeats
-    matrices = [read_rows(logs, repeats=part, **for_logs)] if logs else []
-    matrices += [read_rows(path, repeats=part, **for_tables) for path in tables]
+    each = repeats_of_parts(repeats) if len(given.paths) > 1 else repeats
+    matrices = [read_rows(path, repeats=each, **how) for path in given.paths]
     for matrix in matrices:
         require("merge", matrix)
     merged = merge_responses(matrices, repeats=repeats)
