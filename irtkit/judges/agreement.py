@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, freedom
+from irtkit.irf import Z95
+from irtkit.judges.severity import ITEM, JUDGE, SYSTEM
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,31 +65,44 @@ class Answers:
             return None
         return int(others[0])
 
-    def correlation(self, first: Array, second: Array, levels: Array) -> Array:
-        """Return a correlation over answers, and how far its intervals reach to either side.
+    def slope(self, values: Array, design: Array) -> tuple[float, float, float]:
+        """Return the last coefficient of a least squares over answers, its error, and p-value.
 
-        Errors are clustered by system and by item. NaN are left out.
+        NaN are left out. Errors are clustered by system, with squares divided by 1 less their
+        leverage, and by item. Degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002,
+        *Survey Methodology* 28).
         """
-        from scipy.special import stdtrit
+        from scipy.special import stdtr
 
-        is_known = ~np.isnan(first + second)
-        sizes = [self.total(facet, is_known) for facet in (SYSTEM, ITEM)]
-        n = np.count_nonzero(is_known)
-        if n < _LEAST_PAIRS:
-            return np.full(1 + len(levels), np.nan)
-        pair = np.where(is_known, (first, second), np.nan)
-        with np.errstate(invalid="ignore"):
-            pair -= np.nanmean(pair, axis=1, keepdims=True)
-            pair /= np.nanstd(pair, axis=1, keepdims=True)
-        product = pair[0] * pair[1]
-        r = float(np.nansum(product) / n)
-        influence = np.nan_to_num(product - r * (pair**2).sum(axis=0) / 2) / n
-        by_answer = (influence**2).sum()
-        by_cluster = sum((self.total(facet, influence) ** 2).sum() for facet in (SYSTEM, ITEM))
-        variance = max(by_cluster - by_answer, _LEAST_VARIANCE * by_answer)
-        n_free = min(freedom(size) for size in sizes)
-        reach = np.sqrt(variance * (1 + 1 / n_free)) * stdtrit(n_free, 1 - levels / 2)
-        return np.array([r, *reach])
+        is_known = ~np.isnan(values + design.sum(axis=1))
+        y = np.where(is_known, values, 0.0)
+        x = np.where(is_known[:, None], design, 0.0)
+        projected = x @ np.linalg.pinv(x.T @ x)
+        effects = y @ projected
+        weight = projected[:, -1]
+        scores = weight * (y - x @ effects)
+        leverage = self.total(SYSTEM, (projected * x).sum(axis=1))
+        of_marks = (scores**2).sum()
+        of_items = (self.total(ITEM, scores) ** 2).sum()
+        share = self.total(SYSTEM, is_known) * self.total(SYSTEM, weight**2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            of_systems = (self.total(SYSTEM, scores) ** 2 / (1 - leverage)).sum()
+            variance = max(of_systems + of_items - of_marks, _LEAST_VARIANCE * of_marks)
+            error = np.sqrt(variance)
+            n_free = share.sum() ** 2 / (share**2).sum() - 1
+            p = 2 * stdtr(n_free, -np.abs(effects[-1] / error))
+        return float(effects[-1]), float(error), float(p)
+
+    def correlation(self, *marks: Array) -> tuple[float, float, float]:
+        """Return the correlation of two marks of each answer, its error, and p-value."""
+        from scipy.stats import zscore
+
+        pair = np.where(np.isnan(np.sum(marks, axis=0)), np.nan, marks)
+        if np.count_nonzero(~np.isnan(pair[0])) < _LEAST_PAIRS:
+            return np.nan, np.nan, np.nan
+        with np.errstate(invalid="ignore", divide="ignore"):
+            first, second = zscore(pair, axis=1, nan_policy="omit")
+        return self.slope(first, second[:, None])
 
 
 class Agreement(NamedTuple):
@@ -111,35 +125,37 @@ def agreement(answers: Answers) -> Agreement:
 
     table = pd.DataFrame(answers.marks)
     n_judges = table.shape[1]
-    n_pairs = answers.n_pairs
-    pairs = table.corr(min_periods=_LEAST_PAIRS).fillna(0.0).to_numpy() * (n_pairs > 0)
-    standard = ((table - table.mean()) / table.std().replace(0.0, np.nan)).to_numpy()
+    is_constant = table.max() == table.min()
+    varied = pd.DataFrame(np.where(is_constant, np.nan, answers.marks))
+    n_pairs = Answers(varied.to_numpy(), answers.places, answers.shape).n_pairs
+    pairs = varied.corr(min_periods=_LEAST_PAIRS).fillna(0.0).to_numpy() * (n_pairs > 0)
+    standard = ((varied - varied.mean()) / varied.std()).to_numpy()
+    marks = np.nan_to_num(standard)
     surety = pairs * np.sqrt(n_pairs)
     direction = eigh(surety)[1][:, -1]
-    levels = np.array([_LEVEL / n_judges, _LEVEL])
-    others = 1 - np.eye(n_judges)
-    weights = np.zeros((n_judges, n_judges))
-    for judge, of_others in enumerate(others):
-        only = surety * np.outer(of_others, of_others) + np.diag(of_others)
-        weights[judge] = eigh(only)[1][:, -1] * of_others
-    weights *= np.copysign(1.0, weights @ direction)[:, None]
-    correlation, sure, likely = _with_others(answers, standard, weights, levels)
-    size = np.abs(correlation)
-    side = np.where(size > sure, np.sign(correlation), 0.0)
-    majority = np.sign(side.sum())
-    correlation *= majority
-    if majority == 0:
-        correlation = _with_others(answers, standard, others, levels)[0]
-    agrees = (side == majority) & (side != 0)
-    alone = (size < likely) & (size + likely < _HALF)
+    agreed = np.full((3, n_judges), np.nan)
+    sign = np.ones(n_judges)
+    for judge, shared in enumerate(n_pairs):
+        others = shared > 0
+        weights = eigh(surety * np.outer(others, others) + np.diag(others))[1][:, -1] * others
+        weights *= np.copysign(1.0, weights @ direction)
+        sign[judge] = np.copysign(1.0, weights.sum())
+        with np.errstate(invalid="ignore"):
+            consensus = marks @ weights / (~np.isnan(standard) @ np.abs(weights))
+        agreed[:, judge] = answers.correlation(standard[:, judge], consensus)
+    correlation, error, p = agreed
+    is_sure = p < _LEVEL / n_judges
+    majority = np.sign(np.sign(correlation[is_sure]).sum())
+    correlation = correlation * (majority or sign)
+    agrees = is_sure & (correlation > 0) & (majority != 0)
+    alone = (p > _LEVEL) & (np.abs(correlation) + Z95 * error < _HALF)
     in_camp = np.zeros(n_judges, bool)
-    for judge in np.flatnonzero(alone):
-        for other in np.flatnonzero(n_pairs[judge]):
-            r, reach, _ = answers.correlation(standard[:, judge], standard[:, other], levels)
-            in_camp[judge] |= abs(r) > reach
-    opposed = (correlation <= -_HALF) & (side != 0)
+    for judge, other in np.argwhere((n_pairs > 0) & alone[:, None]):
+        p_pair = answers.correlation(standard[:, judge], standard[:, other])[2]
+        in_camp[judge] |= p_pair < _LEVEL / n_judges
+    opposed = is_sure & ~agrees & (np.abs(correlation) >= _HALF)
     standings = {
-        "constant": (table.max() == table.min()) & (table.count() >= _LEAST_PAIRS),
+        "constant": is_constant & (table.count() >= _LEAST_PAIRS),
         "agrees": agrees,
         "reversed": opposed & (majority != 0),
         "opposed": opposed,
@@ -149,24 +165,8 @@ def agreement(answers: Answers) -> Agreement:
     }
     standing = np.select([*standings.values()], [*standings], "unclear")
     consistency = _consistency(pairs, n_pairs)
-    is_sure = side != 0
     consistency[(np.count_nonzero(is_sure) - is_sure < 2) | in_camp.any()] = np.nan
     return Agreement(consistency, correlation, standing)
-
-
-def _with_others(answers: Answers, standard: Array, weights: Array, levels: Array) -> Array:
-    """Correlations of judges with weighted means of others, and reaches, (1 + n_levels, n_judges).
-
-    ``weights`` has a row per judge.
-    """
-    there = ~np.isnan(standard)
-    marks = np.nan_to_num(standard)
-    rows = []
-    for judge, weight in enumerate(weights):
-        with np.errstate(invalid="ignore"):
-            consensus = marks @ weight / (there @ np.abs(weight))
-        rows.append(answers.correlation(standard[:, judge], consensus, levels))
-    return np.transpose(rows)
 
 
 def _consistency(pairs: Array, n_pairs: Array) -> Array:
@@ -177,17 +177,11 @@ def _consistency(pairs: Array, n_pairs: Array) -> Array:
     other judges k and l (Spearman 1927, *The Abilities of Man*). These are solved by least squares,
     with the squares of r_kl less their sampling variance. A narrow scale changes no correlation.
     """
-    n_judges = len(pairs)
-    shares = np.full(n_judges, np.nan)
-    spare = pairs**2 - (1 - pairs**2) ** 2 / np.maximum(n_pairs - 1, 1)
-    for judge in range(n_judges):
-        shared = n_pairs[judge] > 0
-        weight = n_pairs * np.outer(shared, shared)
-        total = (weight * spare).sum()
-        if total > 0:
-            products = pairs[judge] @ (weight * pairs) @ pairs[judge]
-            shares[judge] = np.clip(products / total, 0.0, 1.0)
-    return shares
+    shared = (n_pairs > 0).astype(np.float64)
+    squares = pairs**2 - (1 - pairs**2) ** 2 / np.maximum(n_pairs - 1, 1)
+    products = (pairs @ (n_pairs * pairs) * pairs).sum(axis=1)
+    total = (shared @ (n_pairs * squares) * shared).sum(axis=1)
+    return np.clip(products / np.where(total > 0, total, np.nan), 0.0, 1.0)
 
 
 def preferences(answers: Answers, level: Array, family: Places) -> Array:
@@ -197,9 +191,7 @@ def preferences(answers: Answers, level: Array, family: Places) -> Array:
     ``level`` is the mean mark of each system, and ``family`` the place of its family, below 0 if it
     has none. A mark less the mean of the other judges on the same answer is regressed on the
     family, with a parabola of the level: at the ends of the scale the marks of strict and lenient
-    judges are closer. Errors are clustered by system, with squares divided by 1 less their
-    leverage, and by item. Degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002, *Survey
-    Methodology* 28).
+    judges are closer.
     """
     from scipy.stats import false_discovery_control
 
@@ -224,29 +216,9 @@ def _contrast(answers: Answers, values: Array, design: Array) -> tuple[float, fl
     ``values`` are of answers, NaN where nothing is compared. ``design`` has a row per system, the
     family last. NaN of too few systems.
     """
-    from scipy.special import stdtr
-
-    compared = ~np.isnan(values)
-    values = np.nan_to_num(values)
-    n = answers.total(SYSTEM, compared)
+    n = answers.total(SYSTEM, ~np.isnan(values))
     n_members = np.count_nonzero(design[:, -1] * n)
     n_others = np.count_nonzero(n) - n_members
     if min(n_members, n_others) < _LEAST_SYSTEMS or n_members + n_others < _LEAST_COMPARED:
         return np.nan, np.nan, np.nan
-    inverse = np.linalg.pinv(design.T @ (n[:, None] * design))
-    projected = design @ inverse
-    effects = inverse @ (design.T @ answers.total(SYSTEM, values))
-    system = answers.places[SYSTEM]
-    residual = (values - (design @ effects)[system]) * compared
-    weighted = projected[system, -1] * residual
-    leverage = n * (projected * design).sum(axis=1)
-    by_mark = (weighted**2).sum()
-    by_item = answers.total(ITEM, weighted) ** 2
-    by_system = answers.total(SYSTEM, weighted) ** 2 / (1 - leverage)
-    variance = by_system.sum() + by_item.sum() - by_mark
-    error = np.sqrt(max(variance, _LEAST_VARIANCE * by_mark))
-    share = (projected[:, -1] * n) ** 2
-    n_free = share.sum() ** 2 / (share**2).sum() - 1
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p = 2 * stdtr(n_free, -np.abs(effects[-1] / error))
-    return effects[-1], error, p
+    return answers.slope(values, design[answers.places[SYSTEM]])

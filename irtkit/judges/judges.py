@@ -244,21 +244,20 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
 
 def _verdicts(names: Any, agreed: Agreement, preferred: list[Finding]) -> list[str]:
     """Whether each judge is usable, or why not, in words."""
-    words: dict[str, list[str]] = {name: [] for name in names}
-    for name, standing, consistency in zip(names, agreed.standing, agreed.consistency, strict=True):
-        if standing != "agrees":
-            words[name].append(str(standing))
-        elif consistency < _HALF:
-            words[name].append("noisy")
+    is_noisy = agreed.consistency < _HALF
+    is_usable = agreed.consistency >= _HALF
+    cases = [agreed.standing != "agrees", is_noisy, is_usable]
+    words = np.select(cases, [agreed.standing, "noisy", "usable"], "agrees with others")
+    verdicts = dict(zip(names, words.tolist(), strict=True))
     for finding in preferred:
         values = finding.values
         verb = "favours" if values["difference"] > 0 else "is against"
-        verb = "differs on" if values.get("other") else verb
-        for name in filter(None, (values["judge"], values.get("other"))):
-            words[name].append(f"{verb} {values['family']}")
-    is_known = ~np.isnan(agreed.consistency)
-    usable = np.where(is_known, "usable", "agrees with others")
-    return [", ".join(words[name]) or str(usable[k]) for k, name in enumerate(names)]
+        pair = [name for name in (values["judge"], values["other"]) if name is not None]
+        verb = "differs on" if len(pair) > 1 else verb
+        for name in pair:
+            former = verdicts[name].removeprefix("usable").removeprefix("agrees with others")
+            verdicts[name] = f"{former}, {verb} {values['family']}".removeprefix(", ")
+    return [*verdicts.values()]
 
 
 def _read(

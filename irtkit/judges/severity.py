@@ -64,11 +64,6 @@ class Ratings:
         """Number of marks of the answer, at each mark."""
         return self.by_answer(np.ones_like(self.mark))
 
-    def among_others(self, values: Array) -> Array:
-        """Mean of values over the other marks of the same answer, NaN without others."""
-        n_others = np.where(self.n_marks > 1, self.n_marks - 1, np.nan)
-        return (self.by_answer(values) - values) / n_others
-
     def products(self, values: Array) -> Array:
         """Sums of products over pairs of marks of the same answer, by judge and judge."""
         import pandas as pd
@@ -203,11 +198,7 @@ def _clustered(ratings: Ratings, scores: Array, swept: Array, inverse: Array) ->
         variances += (by_cluster**2 + effects * crossed).sum(axis=0)
     ones = np.ones_like(scores)
     marks = [ratings.table(facet, JUDGE, ones) for facet in (SYSTEM, ITEM)]
-    n_free = np.min([freedom(n) for n in marks], axis=0)
+    n_clusters = [n.sum(axis=0) ** 2 / (n**2).sum(axis=0) for n in marks]
+    n_free = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
     wider = (1 + 1 / n_free) * (stdtrit(n_free, 0.975) / Z95) ** 2
     return np.asarray(np.maximum(variances, 0.0) * wider)
-
-
-def freedom(sizes: Array) -> Array:
-    """Degrees of freedom of clusters of some sizes: their effective number (Σn)²/Σn², less 1."""
-    return np.maximum(sizes.sum(axis=0) ** 2 / (sizes**2).sum(axis=0) - 1, _LEAST_FREEDOM)
