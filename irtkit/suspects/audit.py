@@ -19,7 +19,7 @@ from irtkit.io.asking import document_numbers, sample_ids
 from irtkit.irf import EXTREME
 from irtkit.printed import TOP, WIDTH, Printed, Shown, shortened
 from irtkit.suspects.families import similar_respondents
-from irtkit.suspects.flags import flagged, kept_items, negatives
+from irtkit.suspects.flags import LIKELY, flagged, kept_items, negatives
 from irtkit.suspects.health import sections_of
 from irtkit.threads import one_thread
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from irtkit.io.tables import Predictions
     from irtkit.responses.columns import Names
 
-_LIKELY = 0.2  # Probability of a wrong key below which none is likely.
 _COLUMNS = (
     *("called", "p_wrong_key", "p_negative", "best_right", "weakest_right", "ability"),
     *("discrimination", "strong_answer", "marked_right", "reasons"),
@@ -120,7 +119,7 @@ class Audit(Printed):
         code = "items-to-read"
         if self.prior is None and not len(suspects):
             code = "none-called"
-        elif not (called or without_p or (p >= _LIKELY).any()):
+        elif not (called or without_p or (p >= LIKELY).any()):
             code = "none-to-read"
         values = {"called": called, "n": len(suspects) or None, **_reasons(suspects)}
         return f"{Finding(code, 'note', values)}."

@@ -48,6 +48,7 @@ _COLUMNS = (
     *("average_error", "n_responses"),
 )
 _WORTH_READING = 0.02  # Probability of a wrong key from which on an item is read.
+LIKELY = 0.2  # Probability of a wrong key below which none is likely.
 _STRONG_EVIDENCE = 3.0  # Log Bayes factor, where there is none: 20 to 1 (Kass & Raftery 1995).
 _LEAST_READ, _MOST_READ = 5, 20  # Items that are read although nothing calls them.
 _LEAST_POWER = 0.5  # Below it more is missed than found.

@@ -44,7 +44,7 @@ from irtkit.findings import LEGENDS, Finding, Remedy
 from irtkit.fitting import result_for
 from irtkit.irf import EXTREME
 from irtkit.printed import Printed, Shown
-from irtkit.suspects.flags import flagged
+from irtkit.suspects.flags import LIKELY, flagged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,8 @@ class Health(Printed):
     """First row "all", then a row per task where there are tasks, and one per ability where there
     are several, with the items that measure it most: n_items, ceiling, floor, separating (numbers
     of items), near_duplicates (items beyond the first of their group), reliability, best_score
-    (share right of the best systems) and headroom = 1 − best_score."""
+    (share right of the best systems, where the model fills in missing answers) and headroom = 1 −
+    best_score."""
     items: pd.DataFrame
     """Index "item": share_right, place ("ceiling", "floor" or ""), separates_best, group (the first
     of the items that it is a near-duplicate of, empty if of none), and drop: why it can be dropped
@@ -213,6 +214,7 @@ def health(result: object, *, n_best: int = 10) -> Health:
     listed, _, _ = flagged(result, FALSE_DISCOVERY_RATE, EXTREME, None)
     suspects = listed.index[listed["suspect"] & (listed["reasons"].map(len) > 0)]
     items.loc[suspects, "drop"] = ""
+    likely = listed.index[listed["called"] | (listed["p_wrong_key"] >= LIKELY)]
     rows = {}
     for name, which in sections_of(result).items():
         parameters = result.parameters.chosen(which)
@@ -233,15 +235,15 @@ def health(result: object, *, n_best: int = 10) -> Health:
         items["idle_levels"] = _idle_levels(result)
     differences = _differences(result, best)
     answers = _of_rubrics(result, items)
-    if len(suspects):
-        values = {"n": len(suspects), "items": list(suspects)}
+    if len(likely):
+        values = {"n": len(likely), "items": list(likely)}
         answers.insert(0, Finding("suspects-first", "note", values))
+    few = any(finding.code == "few-systems" for finding in result.findings)
     dropped = items["drop"][items["drop"] != ""]
-    if len(dropped):
+    if len(dropped) and not few:
         values = {**dropped.value_counts(), "n": len(dropped), "n_items": len(items)}
         values["items"] = list(dropped.index)
         answers.append(Finding("items-to-drop", "note", values))
-    few = any(finding.code == "few-systems" for finding in result.findings)
     different = _different_tasks(result)
     answers += different
     if not (different or few or result.n_abilities > 1 or result.one_ability_doubted):
@@ -287,7 +289,7 @@ def _differences(result: FitResult, best: NDArray[np.intp]) -> pd.Series[float]:
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = needed * of_pairs[order[next_best - 1], order[next_best]] / gaps**2
     # gaps of systems that answered other items are not those of their scores
-    comparable = len(apart) and np.isfinite(scores.to_numpy()).all()
+    comparable = len(apart) == 2 and np.isfinite(scores.to_numpy()).all()
     sizes["the three best"] = apart.max() if comparable else np.nan
     return pd.Series(sizes, name="n_items").apply(np.ceil).rename_axis("difference")
 
@@ -435,11 +437,10 @@ def _row(
     """One row of the table: the numbers of some items, whose mean error variance is given."""
     rows = items.iloc[which]
     grouped = rows["group"] != ""
-    chosen = np.zeros(len(items))
-    chosen[which] = 1
-    ablest = result.patterns.chosen(best)
-    right, tried = ablest.scores(chosen).sum(), ablest.response_scores(chosen).sum()
-    score = right / tried if tried else math.nan
+    right, tried = result.patterns.dense(best, which)
+    shares = np.where(tried > 0, right / np.maximum(tried, 1), result.expected(best, which))
+    known = shares[np.isfinite(shares)]
+    score = float(known.mean()) if len(known) else math.nan
     return {
         "n_items": len(which),
         "ceiling": int((rows["place"] == "ceiling").sum()),

@@ -209,3 +209,24 @@ def test_tasks_that_measure_different_abilities_are_named(correlation, n_differe
     for finding in different:
         assert finding.values["lowest"] == pytest.approx(correlation, abs=0.25)
     assert ("no-second-ability" in [finding.code for finding in answers]) == (not different)
+
+
+def test_few_systems_drop_no_items_and_separate_no_three():
+    """Of three systems two are the best. That all three are right says little about an item."""
+    p = 1 / (1 + np.exp(np.linspace(-2, 2, 60) - np.array([[-0.5], [0.5], [1.5]])))
+    responses = (np.random.default_rng(0).random(p.shape) < p).astype(int)
+    found = irtkit.health(irtkit.fit(responses))
+    assert "items-to-drop" not in {answer.code for answer in found.answers}
+    assert np.isnan(found.differences["the three best"])
+
+
+def test_the_score_of_the_best_is_that_of_the_leaderboard():
+    """Of systems on the items of their time: what the best answered is harder than the rest."""
+    generator = np.random.default_rng(0)
+    time, of_item = np.sort(generator.random(60)), np.sort(generator.random(100))
+    p = 1 / (1 + np.exp(3 * of_item - 3 * time[:, None]))
+    answers = np.where(generator.random(p.shape) < p, 1.0, 0.0)
+    answers[abs(time[:, None] - of_item) > 0.4] = np.nan
+    result = irtkit.fit(answers)
+    best = result.leaderboard()["expected_score"].head(10).mean()
+    assert irtkit.health(result).table.loc["all", "best_score"] == pytest.approx(best, abs=0.02)
