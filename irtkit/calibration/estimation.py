@@ -1,9 +1,9 @@
 """From responses and checked settings to estimates: a start, the maximum, standard errors there.
 
-The search starts from easier problems whose maxima are on the way. With very many respondents,
-every k-th is used for the start. Before synthetic respondents take part, the search gets near the
-maximum of the real ones: from far away an always-right row, of any ability, pulls every inverted
-item round. And from afar the guessing of a 3PL without a prior runs off before slopes settle.
+The search may start from an easier problem whose maximum is on the way. Before synthetic
+respondents take part, it gets near the maximum of the real ones: from far away an always-right row,
+of any ability, pulls every inverted item round. And from afar the guessing of a 3PL without a prior
+runs off before slopes settle.
 
 Some items may keep their parameters (fixed parameter calibration, Kim 2006). Where cells hold
 several trials, fits take turns with the estimate of how far these repeat each other
@@ -271,14 +271,11 @@ def maximum_likelihood(
 
         problem, maximum = empirical_bayes(problem, maximum, control.schedule)
     parameters = problem.parameters
-    x = maximum.x.copy()
-    if parameters.common_slope and patterns.complete and fixed is None:
-        x[parameters.intercepts] = _by_total(x[parameters.intercepts], problem)
     dispersion = None
     if distinct.scored is not None and (scores := repeated_cells(distinct)) is not None:
         dispersion = dispersions(scores, problem, maximum, correlation or 0.0, distinct.scored)
         dispersion = dispersion[columns]
-    at = parameters.values(x)
+    at = parameters.values(maximum.x)
     items = at.items
     population = at.populations[0]
     covariances = joint = information = population_se = None
@@ -319,20 +316,6 @@ def maximum_likelihood(
         trial_correlation=correlation,
         dispersion=dispersion,
     )
-
-
-def _by_total(intercepts: Array, problem: Problem) -> Array:
-    """Intercepts of items with a common slope, the same to the last digit for the same total.
-
-    The number right is sufficient.
-    """
-    totals = problem.engine.patterns.margins.item_right
-    keys = getattr(problem.prior, "keys", None)
-    if keys is not None:
-        totals = np.vstack([totals, keys])
-    group = np.unique(totals, axis=1, return_inverse=True)[1].ravel()
-    means = np.bincount(group, intercepts) / np.bincount(group)
-    return means[group]
 
 
 def _covariances(
@@ -427,51 +410,35 @@ def start(
 ) -> PreconditionedLBFGS:
     """Return a search that stands near the maximum, after at most half of the evaluations.
 
-    An easier search ends at a gain of 0.01: of a subsample by parameter, √0.02 of an error. Items
-    that were ``start_items`` with, and are not NaN, start from there.
+    Items that were ``start_items`` with, and are not NaN, start from there.
     """
     patterns = problem.engine.patterns
-    if problem.parameters.levels is not None:
-        return PreconditionedLBFGS(starting_values(problem, patterns))
+    lbfgs = PreconditionedLBFGS(starting_values(problem, patterns))
+    if problem.parameters.levels is not None or problem.parameters.fixed is not None:
+        return lbfgs
     model = problem.parameters.model
     prior: Prior | None = problem.prior
-    sample: Patterns | None = None  # every k-th respondent, where that is cheap, and enough
-    step = patterns.n // max(4000, 20 * patterns.cells.shape[1])
-    alone = problem.mesh is None and patterns.frequency is None and not patterns.has_synthetic
-    if step > 1 and alone and model != "3PL" and patterns.packed is not None:
-        sample = patterns.chosen(slice(None, None, step))
-        right = sample.margins.item_right[REAL]
-        responses = sample.margins.item_responses[REAL]
-        if np.minimum(right, responses - right).min() < 30:  # may have no finite maximum
-            sample = None
-    lbfgs = PreconditionedLBFGS(starting_values(problem, patterns if sample is None else sample))
-    if problem.parameters.fixed is not None:
-        return lbfgs
     if start_items is not None:
         given = ~np.isnan(start_items.slope)
         usual = problem.parameters.values(lbfgs.x)
         pairs = zip(start_items[:3], usual.items[:3], strict=True)
         items = Items(*(np.where(given, near, far) for near, far in pairs))
         lbfgs = PreconditionedLBFGS(problem.parameters.vector(items, usual.hyper))
-    easier = []
-    if sample is not None:
-        easier.append((problem_of(sample, model, prior), 0.01 * len(lbfgs.x)))
     if model == "3PL" and prior is None:
         prior = ItemPrior(guessing=Beta())
+    simpler = problem._replace(prior=prior)
     if patterns.has_synthetic:
-        real = problem_of(patterns.chosen(patterns.real), model, prior, problem.mesh)
-        easier.append((real, 0.01))
-    elif prior is not problem.prior:
-        easier.append((problem._replace(prior=prior), 0.01))
-    for simpler, tol in easier:
-        nodes = control.schedule.built(simpler.density(control.schedule, lbfgs.x), 0)
-        objective = simpler.at(nodes, exact=simpler.mesh is not None)
-        # whole fits of ordinary data take some ten
-        end = min(control.n_evaluations + 24, control.max_evaluations // 2)
-        while not lbfgs.done and control.n_evaluations < end:
-            lbfgs.evaluate(objective, max(control.tol, tol))
-            control.n_evaluations += 1
-        lbfgs.restart()
+        simpler = problem_of(patterns.chosen(patterns.real), model, prior, problem.mesh)
+    elif prior is problem.prior:
+        return lbfgs
+    nodes = control.schedule.built(simpler.density(control.schedule, lbfgs.x), 0)
+    objective = simpler.at(nodes, exact=simpler.mesh is not None)
+    # whole fits of ordinary data take some ten
+    end = min(control.n_evaluations + 24, control.max_evaluations // 2)
+    while not lbfgs.done and control.n_evaluations < end:
+        lbfgs.evaluate(objective, max(control.tol, 0.01))
+        control.n_evaluations += 1
+    lbfgs.restart()
     return lbfgs
 
 

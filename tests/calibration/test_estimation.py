@@ -20,7 +20,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration import estimation
-from irtkit.calibration.estimation import start, starting_values
+from irtkit.calibration.estimation import starting_values
 from irtkit.calibration.likelihood import Parameterisation
 from irtkit.calibration.search import Control, PreconditionedLBFGS, maximise, problem_of
 from irtkit.data.patterns import merged as merge
@@ -143,35 +143,6 @@ def test_an_empirical_prior_is_learned_from_copies_as_from_items_spelled_out(mon
     assert found.settings.prior["kind"] == expected.settings.prior["kind"] == "empirical"
     told, wanted = (list(result.settings.prior.values())[1:] for result in (found, expected))
     assert told == pytest.approx(wanted, rel=1e-2)
-
-
-def answers(n=3000, *, by_ability=False, hardest=1.5):
-    """Responses that nearly all differ, so that no rows are merged."""
-    generator = np.random.default_rng(6)
-    slope = generator.lognormal(0, 0.3, N_ANSWERED)
-    slope[0] *= -1
-    items = ItemParameters.from_difficulty(slope, np.linspace(-1.5, hardest, N_ANSWERED))
-    abilities = generator.normal(size=n)
-    return simulate_responses(items, np.sort(abilities) if by_ability else abilities, seed=3)
-
-
-def problem(responses, model="2PL", prior=None):
-    return problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
-
-
-@pytest.mark.parametrize("prior", [None, WeakPrior()])
-def test_a_sample_to_start_from_changes_no_maximum(prior):
-    of_all, control = problem(answers(8000, by_ability=True), "2PL", prior), Control(tol=1e-12)
-    sampled = start(of_all, control)
-    assert control.n_evaluations > 0
-    plain = PreconditionedLBFGS(starting_values(of_all, of_all.engine.patterns))
-    found, expected = (maximise(of_all, one, Control(tol=1e-12)) for one in (sampled, plain))
-    assert found.converged
-    assert found.x == pytest.approx(expected.x, abs=1e-5)
-    # a sample would be too small for an item that hardly anybody gets right
-    control = Control()
-    start(problem(answers(8000, hardest=8.0), "2PL", prior), control)
-    assert control.n_evaluations == 0
 
 
 @pytest.mark.parametrize("shape", [(100, 1000), (1000, 60)])
