@@ -35,7 +35,6 @@ N = 80
 TEXTBOOK = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta())
 FINE = (121, 6.0)
 """A grid that is the same however the search goes."""
-N_ANSWERED = 20
 PARTS = ("discrimination", "intercept", "guessing")
 HALF = np.repeat([0.25, 0.0], 12)
 
