@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -25,12 +25,12 @@ from irtkit.checks import (
     is_whole,
     short,
 )
-from irtkit.findings import Finding, ReadingError, warn
-from irtkit.io.reading import READING, as_responses
+from irtkit.findings import Finding, warn
+from irtkit.io.reading import READING, as_responses, with_levels
 from irtkit.irf import OF_LEVELS, model_name
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix
-from irtkit.responses.levels import USUAL_POINTS, WIDEST, kinds_of, level_items, levels_of
+from irtkit.responses.levels import kinds_of, level_items
 from irtkit.storage import name_of
 from irtkit.threads import one_thread
 
@@ -380,7 +380,7 @@ def fit(
     if model is None:
         model = "2PL"
         if is_whole(abilities) and abilities == 1:
-            responses, notes = _with_levels(responses, reading)
+            responses, notes = with_levels(responses, **reading)
             reading = {}
             model = "GPCM" if (kinds_of(responses) == "levels").any() else model
     model = model_name(model)
@@ -447,40 +447,6 @@ def fit(
         )
     _warned(result.findings)
     return result
-
-
-def _with_levels(
-    responses: object, reading: dict[str, Any]
-) -> tuple[ResponseMatrix, list[Finding]]:
-    """Read responses, as levels if they are whole numbers from 0, and say in which items they are.
-
-    Numbers from 1 may be answers as well.
-    """
-    try:
-        return responses_for(responses, **reading), []
-    except ReadingError as error:
-        of_numbers = error.finding.code in {"levels", "numbers"}
-        if not of_numbers or reading.get("score_range") is not None:
-            raise
-        try:
-            scores = as_responses(responses, **reading | {"score_range": WIDEST})
-            matrix = levels_of(scores, None)
-        except ValueError:
-            raise error from None
-        if np.nanmin(scores.scores) > 0:
-            raise
-        places = np.flatnonzero(kinds_of(matrix) == "levels")
-        trials = matrix.trials[:, places]
-        lowest = np.where(trials > 0, matrix.successes[:, places], np.inf).min(axis=0)
-        if (lowest > 0).any() or trials.max(initial=0) > USUAL_POINTS:
-            raise
-        if matrix.source is not None:
-            settings = dict(matrix.source.settings)
-            settings.pop("score_range", None)
-            matrix.source = replace(matrix.source, settings=settings)
-        labels = [matrix.items[k] for k in places]
-        values = {"n": len(labels), "n_items": matrix.n_items, "items": labels}
-        return matrix, [Finding("levels-taken", "note", values)]
 
 
 def _warned(findings: tuple[Finding, ...]) -> None:

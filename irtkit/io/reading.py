@@ -15,10 +15,10 @@ from irtkit.printed import printable
 from irtkit.responses.cells import check_repeats
 from irtkit.responses.columns import usual_columns
 from irtkit.responses.guessing import with_options
-from irtkit.responses.levels import WIDEST, levels_of
+from irtkit.responses.levels import WIDEST, has_points, kinds_of, levels_found, levels_of
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.source import Source
-from irtkit.responses.tables import Settings, as_frame, frame_table, joined_names
+from irtkit.responses.tables import FOUND, Settings, as_frame, frame_table, joined_names
 from irtkit.responses.wide import of_tasks
 
 if TYPE_CHECKING:
@@ -122,13 +122,13 @@ def read_responses(
             "key is for answers, and threshold, right and score_range are for marks. Pass one"
         )
     declared, others = score_range, (key, threshold, right)
-    if levels and any(setting is not None for setting in others):
+    if levels is True and any(setting is not None for setting in others):
         raise ValueError(
             "levels=True is for numbers, and key, threshold and right are for other marks"
         )
     if order is not None:
         given["score_range"] = declared = (0, len(order) - 1)
-    elif levels and score_range is None:
+    elif levels is True and score_range is None:
         given["score_range"] = WIDEST
     if key is not None:
         given["key"] = _key(key)
@@ -162,6 +162,21 @@ def as_responses(given: object, **reading: Any) -> ResponseMatrix:
     return given
 
 
+def with_levels(given: object, **reading: Any) -> tuple[ResponseMatrix, list[Finding]]:
+    """Read responses, and say in which items whole numbers from 0 were taken as levels."""
+    if isinstance(given, ResponseMatrix) or reading.get("levels"):
+        return as_responses(given, **reading), []
+    matrix = read_responses(given, **reading, levels=FOUND)
+    if not has_points(matrix):
+        return matrix, []
+    leveled = levels_found(matrix)
+    if leveled is None:
+        return as_responses(given, **reading), []  # the error says what is to be chosen
+    labels = [matrix.items[k] for k in np.flatnonzero(kinds_of(leveled) == "levels")]
+    values = {"n": len(labels), "n_items": matrix.n_items, "items": labels}
+    return leveled, [Finding("levels-taken", "note", values)]
+
+
 def _finished(
     matrix: ResponseMatrix,
     form: str,
@@ -172,7 +187,7 @@ def _finished(
 ) -> ResponseMatrix:
     """Return the matrix of the tasks with its source, give warnings, and log the size."""
     matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
-    matrix = levels_of(matrix, score_range) if settings.levels else matrix
+    matrix = levels_of(matrix, score_range) if settings.levels is True else matrix
     if settings.options is not None:
         matrix = with_options(matrix, settings.options)
     for finding in findings:
@@ -229,9 +244,7 @@ def of_memory(data: Any, settings: Settings, findings: list[Finding]) -> tuple[R
     if array is not None:
         others = (*Settings.names("labels", "ratings"), "sparse")
         settings.refuse(others, "tables with labels, and this is an array")
-        names = ("threshold", "right", "wrong", "score_range")
-        words = {name: getattr(settings, name) for name in names}
-        return ResponseMatrix(_with_signs(array), missing=settings.missing, **words), "array"
+        return ResponseMatrix.of_marks(_with_signs(array), settings.marking), "array"
     return of_table(frame_table(_frame(data)), settings, findings)
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 WIDEST = (0, 10)  # Range of levels that is read if none is declared.
 MOST_POINTS = 9  # Of ten levels.
 KINDS = ("binary", "fraction", "levels", "counts")  # Of items, in the column kind of their table.
-USUAL_POINTS = 6  # Up to seven levels are taken as levels without being declared.
 _ROUNDING = 1e-4  # Of a level that was kept as a share in 32 bits.
 
 
@@ -79,6 +78,30 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
         "best_score": best if declared else worst + span,
     }
     return leveled.with_columns(**columns)
+
+
+def has_points(matrix: ResponseMatrix) -> bool:
+    """Whether some cell holds several points of one trial, as `Marking.points` keeps them."""
+    cells = matrix.cells
+    return not (cells.is_sparse or cells.has_repeats) and bool(cells.codes.max() > 1)
+
+
+def levels_found(matrix: ResponseMatrix) -> ResponseMatrix | None:
+    """Levels of a matrix with points, if all items with several have levels from 0.
+
+    None if they do not: numbers from 1 may be answers as well.
+    """
+    codes = matrix.cells.codes
+    shares = np.where(codes < 0, codes, codes / WIDEST[1])
+    names = matrix.respondents, matrix.items
+    scores = ResponseMatrix.of_cells(Cells(shares), names, matrix.synthetic).with_known(matrix)
+    try:
+        leveled = levels_of(scores, None)
+    except ValueError:
+        return None
+    places = kinds_of(leveled) == "levels"
+    lowest = np.where(codes < 0, np.inf, codes).min(axis=0)
+    return None if codes[codes >= 0].min() > 0 or (lowest[places] > 0).any() else leveled
 
 
 def score_ranges(matrix: ResponseMatrix | None) -> Ranges | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Plain: TypeAlias = str | float
 MISSING, INVALID = -1, -2  # Codes of responses; 1 is right and 0 wrong.
+USUAL_POINTS = 6  # Up to seven levels are taken as levels without being declared.
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "nat", "none", "null"})
 _BOOLEANS = {"true": 1.0, "false": 0.0}
 _WRITTEN = re.compile(r"([-+]?\d+)(?:([.,])(\d+))?\s*(%?)")  # Decimal comma or percent sign.
@@ -58,6 +59,8 @@ class Marking(NamedTuple):
     """Words of levels from the worst to the best, which are the numbers from 0."""
     vocabulary: bool = True
     """Whether words that mean right or wrong are read without being named."""
+    points: bool = False
+    """Whether whole numbers from 2 to `USUAL_POINTS`, which are no marks, are kept."""
 
     @classmethod
     def of(
@@ -148,6 +151,9 @@ class Marking(NamedTuple):
                 scores = (numbers - low) / (high - low)
             scores = np.where((scores >= 0) & (scores <= 1), scores, INVALID)
             scores[np.isnan(numbers)] = MISSING
+            if self.points:
+                whole = (numbers > 1) & (numbers <= USUAL_POINTS) & (numbers % 1 == 0)
+                scores[whole] = INVALID - numbers[whole]
             return scores if (scores % 1).any() else scores.astype(np.int8)
 
     def check_items(self, items: Sequence[str]) -> None:
@@ -191,7 +197,7 @@ class Coder:
 
     def __init__(self, marking: Marking) -> None:
         self.marking = marking
-        self.n_given = self.n_right = self.n_scores = self.n_invalid = 0
+        self.n_given = self.n_right = self.n_scores = self.n_invalid = self.n_points = 0
         self.words: dict[str, str] = {}
         """Words of the vocabulary, as they are written, by the plain word."""
         self.counted = False  # Whether some cells are right trials out of several.
@@ -206,6 +212,8 @@ class Coder:
         items: Sequence[str] = (),
     ) -> tuple[Array, Array | None]:
         """1 right, 0 wrong, a score between them, −1 missing or −2 invalid, for cells of any shape.
+
+        Points of perhaps a level are invalid as well, and returned as they are.
 
         Beside these stands the number of trials of each cell, None if all are of one trial. `rows`
         and `columns` are the numbers of respondents and items, broadcast to the cells. Ranges by
@@ -222,8 +230,10 @@ class Coder:
         self.n_given += int(np.count_nonzero(codes != MISSING))
         self.n_right += int(np.count_nonzero(codes == 1))
         self.counted |= trials is not None
-        invalid = codes == INVALID
+        invalid = codes <= INVALID
+        points = codes < INVALID
         self.n_invalid += int(np.count_nonzero(invalid))
+        self.n_points += int(np.count_nonzero(points))
         odd = invalid | (codes == 0) if self.marking.wrong_by_default else invalid
         if codes.dtype.kind == "f":
             scores = (codes % 1 > 0) & (True if trials is None else trials == 1)
@@ -231,7 +241,7 @@ class Coder:
             odd = invalid | scores if self.counted else odd
         if odd.any():
             self._remember(cells, codes, rows, columns, odd)
-        return codes, trials
+        return np.where(points, INVALID - codes, codes) if points.any() else codes, trials
 
     def _remember(self, cells: Any, codes: Any, rows: Any, columns: Any, odd: Any) -> None:
         """Keep odd responses, of which there may be a million."""
@@ -322,14 +332,21 @@ class Coder:
         """Raise the error for the responses that cannot be read, if there are any."""
         self.marking.check_items(items)
         if self.n_invalid or (self.counted and self.n_scores):
-            raise self.error(respondents, items)
+            error = self.error(respondents, items)
+            if not self.may_be_levels(error):
+                raise error
+
+    def may_be_levels(self, error: ReadingError) -> bool:
+        """Whether all that cannot be read are points of levels, perhaps, and no other words."""
+        only_points = 0 < self.n_points == self.n_invalid and not self.counted
+        return only_points and error.finding.code in {"levels", "numbers"}
 
     def error(self, respondents: Sequence[str], items: Sequence[str]) -> ReadingError:
         """Return the error for the first response that cannot be read.
 
         If most are readable, a range is for the items of the others alone.
         """
-        odd = self.odd if self.counted else self.odd[self.odd["code"] == INVALID]
+        odd = self.odd if self.counted else self.odd[self.odd["code"] <= INVALID]
         once = odd.drop_duplicates("plain")[:_MOST_DISTINCT]
         written: dict[Any, object] = once.set_index("plain")["value"].to_dict()
         if self.counted or any(map(self.marking.counts, written)):

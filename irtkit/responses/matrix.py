@@ -94,11 +94,28 @@ class ResponseMatrix(InNotebooks):
         missing: Words = None,
         score_range: Any = None,
     ) -> None:
-        cells = _as_table(values, "values")
         marking = Marking.of(threshold, right, wrong, missing, score_range)
+        self._mark(values, marking, respondents, items, synthetic)
+
+    @classmethod
+    def of_marks(cls, values: ArrayLike, marking: Marking) -> Self:
+        """Response matrix of an array, by a marking."""
+        matrix = cls.__new__(cls)
+        matrix._mark(values, marking)  # noqa: SLF001  # of its own
+        return matrix
+
+    def _mark(
+        self,
+        values: ArrayLike,
+        marking: Marking,
+        respondents: Iterable[Hashable] | None = None,
+        items: Iterable[Hashable] | None = None,
+        synthetic: ArrayLike | None = None,
+    ) -> None:
+        cells = _as_table(values, "values")
         names = matrix_names(cells.shape, respondents, items)
         signed = np.issubdtype(getattr(values, "dtype", cells.dtype), np.signedinteger)
-        plain = threshold is None and score_range is None
+        plain = not marking.of_scores
         if signed and plain and float(MISSING) not in marking.right | marking.wrong:
             marking = marking._replace(missing=marking.missing | {float(MISSING)})
         rows, columns = np.ogrid[: cells.shape[0], : cells.shape[1]]

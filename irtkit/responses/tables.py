@@ -45,6 +45,7 @@ _TYPES = {
 }
 
 
+FOUND = "found"  # Levels that their values tell, for `fit`.
 _INDENTED: Any = {"initial_indent": "    ", "subsequent_indent": "    ", "break_on_hyphens": False}
 
 
@@ -166,9 +167,13 @@ class Settings:
     @cached_property
     def marking(self) -> Marking:
         """What is right, wrong and missing."""
-        return Marking.of(
+        marking = Marking.of(
             self.threshold, self.right, self.wrong, self.missing, self.score_range, self.order
         )
+        plain = not (marking.right or marking.of_scores or self.sparse)
+        one_response = self.repeats in {"error", "first", "last"}
+        points = plain and one_response and str(self.levels) == FOUND
+        return marking._replace(points=points)
 
     @classmethod
     def names(cls, *kinds: str) -> tuple[str, ...]:

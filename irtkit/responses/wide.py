@@ -161,12 +161,15 @@ def _columns_of(frame: LongFrame) -> pd.DataFrame:
     turned = frame.settings.transpose
     labels = frame.names[0] if turned else frame.names[1]
     odd = frame.coder.odd
-    places = odd.loc[odd["code"] == INVALID, "row" if turned else "column"].astype(int)
-    invalid = np.bincount(places, minlength=len(labels))
+    places = odd["row" if turned else "column"].astype(int)
+    invalid, unread = (
+        np.bincount(places[which], minlength=len(labels))
+        for which in (odd["code"] <= INVALID, odd["code"] == INVALID)
+    )
     tried, right = frame.cells.trials, frame.cells.successes
     axis, has_scores = int(turned), frame.cells.has_scores
     numbers = {
-        "given": np.count_nonzero(tried, axis) + invalid,
+        "given": np.count_nonzero(tried, axis) + unread,
         "right": np.count_nonzero(right == tried, axis),
         "scores": np.count_nonzero(right % 1, axis) if has_scores else 0,
         "counted": np.count_nonzero(tried > 1, axis) if frame.coder.counted else 0,
@@ -249,6 +252,8 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
         ignore = Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore", safe=sure)
         of_error = () if error is None else error.finding.remedies
         if error and numbers and (coder.n_scores or settings.score_range is not None):
+            if coder.may_be_levels(error):
+                return
             raise failed(code, *of_error, ignore, **error.finding.values)  # of another range
         labels = [ask("labels", respondent=odd[0])] * (len(odd) == 1)
         scores = [remedy for remedy in of_error if "score_range" in remedy.settings]
@@ -260,12 +265,15 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
     key = next((name for name in labels_of_rows if plain_name(name) in KEY_ROWS), None)
     if key is not None and code in {"answers", "levels", "words"}:
         raise failed("answers", Remedy({"key": key}, "key"), **error.finding.values)
-    raise error
+    if not coder.may_be_levels(error):
+        raise error
 
 
 def _refuse_odd(columns: pd.DataFrame, settings: Settings) -> None:
     """Ask about a few columns of fractions, or of counts such as 3/5, next to columns of marks."""
     if settings.score_range or settings.keep or settings.threshold is not None:
+        return
+    if columns["invalid"].any():  # by points of levels alone
         return
     counted = columns["counted"].any()
     few = len(columns) / (2 if counted else 3)
