@@ -217,6 +217,7 @@ def flagged(
     if limit_of("wrong_keys", result) is None:
         verdict = result.key_verdict if predictions is None else keyed(result, predictions)
         keys, share, limits = verdict
+        share = share if keys["log_bayes_factor"].notna().any() else None
         findings += limits
     likely = (keys["p_wrong_key"] > _WORTH_READING) | (
         keys["p_wrong_key"].isna() & (keys["log_bayes_factor"] > _STRONG_EVIDENCE)

@@ -428,3 +428,11 @@ def test_power_is_the_share_of_inverted_items_that_is_found(planted):
         told.append(power_of(signs, 0.05))
         found.append(called_negative(signs.p_negative, 0.05)[wrong].mean())
     assert np.mean(found) == pytest.approx(np.mean(told), abs=0.12)  # 160 items: SE 0.04
+
+
+def test_scores_have_no_keys_and_an_audit_does_not_say_that_they_are_right():
+    generator = np.random.default_rng(0)
+    p = 1 / (1 + np.exp(generator.normal(size=20) - generator.normal(size=(60, 1))))
+    audited = irtkit.audit(irtkit.fit(generator.binomial(50, p) / 50))
+    assert audited.prior is None
+    assert "not searched" in audited.headline
