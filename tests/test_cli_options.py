@@ -201,7 +201,7 @@ REFUSED = {
     "merge r.csv --repeats some --out all.csv": "--repeats must",
     "select r.csv -k 0": "'-k'",
     "leaderboard r.csv --clusters nowhere.csv": "--clusters nowhere.csv: no such file",
-    "leaderboard r.csv --families r.csv": "needs two columns, the system and its family",
+    "leaderboard r.csv --families r.csv": "needs two columns, of labels and families",
     "fit r.csv runs/r.csv": "Quote a pattern",
 }
 

@@ -31,7 +31,7 @@ from irtkit.cli.outputs import (
     show,
     with_severity,
     write,
-    write_fit,
+    write_files,
 )
 from irtkit.cli.process import run
 from irtkit.files import check_writable, replacing
@@ -150,7 +150,7 @@ def _judges(given: SimpleNamespace) -> None:
     family = column_or_name(given, "family")
     with prepared(given.out):
         judged = irtkit.judges(given.ratings, family, **how_to_read(given))
-        written = outputs.write_judges(judged, given.out)
+        written = write_files(given.out, outputs.judge_files, judged)
     show(given, judged.shown())
     if given.out is None:
         next_step("--out DIR writes the adjusted marks, which irtkit fit takes")
@@ -177,22 +177,21 @@ def _demo(given: SimpleNamespace) -> None:
         with silently():  # the summary says what it warns of
             result = irtkit.fit(answered, given.model)
             suspects = irtkit.flag_items(result)
-        written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
+        written = write_files(out, outputs.fit_files, result, "irtkit.load_digits_crowd()")
         irtkit.write_responses(crowd.responses, out / "responses.csv", format="wide")
         irtkit.write_table(crowd.predictions, out / "answers.csv")
-    suspects = suspects[suspects["suspect"]]
     first = suspects.iloc[0]
-    answers = f"{first['marked_right']}, and most high-ability classifiers answer"
-    mislabelled = f"{first.name} is probably mislabelled. The answer key says {answers}"
-    legend = ["P wrong key: probability that the item behaves as with a wrong key"]
     keys = suspects[["p_wrong_key", "average_error", "marked_right", "strong_answer"]]
     systems = result.respondents.iloc[result.best_first[:_LISTED]]
-    parts = [
-        Shown("", keys.head(_LISTED), legend),
-        Shown("Systems by ability", systems[["ability", "ability_se", "accuracy"]]),
-        Shown(findings=[f"Warning: {text}" for text in result.warnings]),
-    ]
-    click.echo(Shown(findings=[f"{mislabelled} {first['strong_answer']}."], further=parts).text())
+    sentence = (
+        f"{first.name} is probably mislabelled. The answer key says {first['marked_right']}, and "
+        f"most high-ability classifiers answer {first['strong_answer']}."
+    )
+    legend = ["P wrong key: probability that the item behaves as with a wrong key"]
+    board = Shown("Systems by ability", systems[["ability", "ability_se", "accuracy"]])
+    click.echo(
+        Shown(findings=[sentence], further=[Shown("", keys.head(_LISTED), legend), board]).text()
+    )
     click.echo(written.removeprefix("\n"))
     program = "irtkit" if which("irtkit") else f"{quote(sys.executable)} -m irtkit"
     click.echo(
@@ -245,7 +244,7 @@ def _fit(given: SimpleNamespace) -> None:
     exact = not given.no_standard_errors
     with prepared(given.out):
         result = fitted(given, standard_errors=exact, chance=given.chance)
-        written = write_fit(result, given.out, source=printable(given.responses))
+        written = write_files(given.out, outputs.fit_files, result, printable(given.responses))
     click.echo(f"{result}{written}")
     next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
 
@@ -338,7 +337,7 @@ def _compare(given: SimpleNamespace) -> None:
     with prepared(given.out):
         result = result_of(given, standard_errors=False)
         comparison = irtkit.compare_difficulties(result, folds=given.folds, seed=given.seed)
-        written = outputs.write_comparison(comparison, given.out)
+        written = write_files(given.out, outputs.comparison_files, comparison)
     show(given, comparison.shown())
     click.echo(written.removeprefix("\n"), nl=bool(written))
 

@@ -184,14 +184,6 @@ def _number_or_word(text: str) -> Any:
     return int(text) if text.isascii() and text.isdigit() else text
 
 
-_OF_COLUMN = {
-    "families": "the system and its family",
-    "family": "the system and its family",
-    "groups": "the system and its group",
-    "clusters": "the item and its cluster",
-}
-
-
 def column_or_name(given: SimpleNamespace, name: str) -> Any:
     """Read the table of labels and one more column that an option names, unless it is a word."""
     value, option = getattr(given, name), f"--{name}"
@@ -199,5 +191,5 @@ def column_or_name(given: SimpleNamespace, name: str) -> Any:
         return value
     table = read_labelled(Path(value), option)
     if (n := table.shape[1] + 1) != 2:
-        raise ValueError(f"{option} {value}: needs two columns, {_OF_COLUMN[name]}, and has {n}")
+        raise ValueError(f"{option} {value}: needs two columns, of labels and {name}, and has {n}")
     return table.iloc[:, 0]

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from irtkit.files import check_writable, folder_for, remove, replacing_text, tog
 from irtkit.printed import Shown, in_lines, percent, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from types import SimpleNamespace
 
@@ -92,30 +93,46 @@ def prepared(out: Path | None) -> Iterator[None]:
             yield
 
 
-def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
-    """Write the tables of a fit and return the line that says so."""
+def fit_files(result: FitResult, source: str) -> dict[str, Any]:
+    """What ``irtkit fit --out`` writes, by file."""
+    responses = result.responses
+    item_table = None if responses is None else responses.item_table
+    respondent_table = None if responses is None else responses.respondent_table
+    summary = json.dumps(_summary(result, source), indent=2, ensure_ascii=False, allow_nan=False)
+    contents = (
+        described(result.items, item_table),
+        described(result.respondents, respondent_table),
+        f"{summary}\n",
+        result.save,
+    )
+    correlations = result.ability_correlations if result.n_abilities > 1 else None
+    return dict(zip(FIT_FILES, contents, strict=True)) | {CORRELATIONS_FILE: correlations}
+
+
+def write_files(out: Path | None, contents_of: Callable[..., dict[str, Any]], *of: Any) -> str:
+    """Write files in a folder and return the line that says so.
+
+    ``contents_of`` gives the contents by file. Each is a table, a text or a function of a path.
+    None removes the file of earlier work.
+    """
     from irtkit.io.tables import write_table
 
     if out is None:
         return ""
-    items, respondents, summary, whole = (out / name for name in FIT_FILES)
-    files = [*FIT_FILES]
-    correlations = out / CORRELATIONS_FILE
-    if result.n_abilities > 1:
-        write_table(result.ability_correlations, correlations)
-        files.append(correlations.name)
-    else:
-        remove(correlations)  # those of an earlier fit
-    responses = result.responses
-    item_table = None if responses is None else responses.item_table
-    respondent_table = None if responses is None else responses.respondent_table
-    write_table(described(result.items, item_table), items)
-    write_table(described(result.respondents, respondent_table), respondents)
-    with replacing_text(summary) as text:
-        outcome = _summary(result, source)
-        text.write(json.dumps(outcome, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    result.save(whole)
-    return _written(files, out)
+    contents = contents_of(*of)
+    for name, content in contents.items():
+        if content is None:
+            remove(out / name)
+        elif isinstance(content, str):
+            with replacing_text(out / name) as text:
+                text.write(content)
+        elif callable(content):
+            content(out / name)
+        else:
+            write_table(content, out / name)
+    written = [name for name, content in contents.items() if content is not None]
+    line = printable(f"wrote {', '.join(written)} to {out}")
+    return f"\n\n{wrapped(line)}"
 
 
 def described(table: pd.DataFrame, metadata: pd.DataFrame | None) -> pd.DataFrame:
@@ -163,44 +180,26 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
     }
 
 
-def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
-    """Write the tables of a comparison and return the line that says so."""
-    from irtkit.io.tables import write_table
-
-    if out is None:
-        return ""
-    table, pairs, summary, held_out, systems = (out / name for name in COMPARISON_FILES)
-    write_table(comparison.table, table)
-    write_table(comparison.pairs, pairs)
-    with replacing_text(summary) as text:
-        text.write("".join(f"{finding}\n" for finding in comparison.findings))
-    written = [table, pairs, summary]
-    for more, file in ((comparison.held_out, held_out), (comparison.systems, systems)):
-        if more is not None:
-            write_table(more, file)
-            written.append(file)
-        else:  # that of an earlier comparison
-            remove(file)
-    return _written([file.name for file in written], out)
+def comparison_files(comparison: DifficultyComparison) -> dict[str, Any]:
+    """What ``irtkit compare --out`` writes, by file."""
+    summary = "".join(f"{finding}\n" for finding in comparison.findings)
+    contents = (
+        comparison.table,
+        comparison.pairs,
+        summary,
+        comparison.held_out,
+        comparison.systems,
+    )
+    return dict(zip(COMPARISON_FILES, contents, strict=True))
 
 
-def write_judges(judged: Judges, out: Path | None) -> str:
-    """Write the tables of judges and return the line that says so."""
-    from irtkit.io.tables import write_table
+def judge_files(judged: Judges) -> dict[str, Any]:
+    """What ``irtkit judges --out`` writes, by file."""
     from irtkit.io.writing import write_responses
 
-    if out is None:
-        return ""
-    table, favours, adjusted = (out / name for name in JUDGE_FILES)
-    write_table(judged.table, table)
-    write_table(judged.favours.reset_index("family"), favours)
-    write_responses(judged.responses, adjusted)
-    return _written(JUDGE_FILES, out)
-
-
-def _written(files: Iterable[str], out: Path) -> str:
-    line = printable(f"wrote {', '.join(files)} to {out}")
-    return f"\n\n{wrapped(line)}"
+    favours = judged.favours.reset_index("family")
+    contents = (judged.table, favours, partial(write_responses, judged.responses))
+    return dict(zip(JUDGE_FILES, contents, strict=True))
 
 
 def show(given: SimpleNamespace, shown: Shown, table: pd.DataFrame | None = None) -> None:

@@ -116,7 +116,8 @@ class _Bank(NamedTuple):
             top = total.max(axis=1, keepdims=True)
             total -= top
             weight = self.weight.sum() - same_kind @ self.weight
-            mean = np.exp(total, out=total).sum(axis=1) / weight
+            with np.errstate(under="ignore"):
+                mean = np.exp(total, out=total).sum(axis=1) / weight
             log_likelihood[block] = top[:, 0] + np.log(mean)
         return np.asarray(log_likelihood[counts.of_item])
 

@@ -12,7 +12,7 @@ import pytest
 
 import irtkit
 from irtkit import ResponseMatrix, read_responses
-from irtkit.cli.outputs import write_fit
+from irtkit.cli.outputs import fit_files, write_files
 from irtkit.findings import Finding, ReadingError, Remedy
 from irtkit.responses import Source
 from irtkit.responses.columns import is_long, item_positions, long_roles, matched
@@ -276,6 +276,6 @@ def test_a_result_and_its_files_say_how_responses_were_read(tmp_path):
         irtkit.report(result, tmp_path / "page.html")
     assert "Read from runs/<1> (lm-eval, metric acc)." in str(result)
     assert "Read from runs/&lt;1&gt; (lm-eval" in (tmp_path / "page.html").read_text()
-    write_fit(result, tmp_path, source="")
+    write_files(tmp_path, fit_files, result, "")
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert Source.from_dict(summary["source"]) == source
