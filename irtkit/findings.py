@@ -655,8 +655,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "slights it, two judges cannot say. The adjusted marks keep it. If it is the preference of "
     "{judge}, the ranks of {moved} of {n:system} change without it",
     "preferences-not-tested": "Not tested: {n} of {n_pairs:pair} of judge and family. A test "
-    "takes answers with marks of several judges, of two systems of the family, two others, and "
-    "six in all",
+    "takes answers with marks of several judges without a fault, of two systems of the family, "
+    "two others, and six in all",
     "judged-once": "Judged once: {n:system} {n:has|have} a single mark, and one judge decides the "
     "score: {names}",
     # From fit

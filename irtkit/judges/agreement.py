@@ -198,7 +198,8 @@ def preferences(answers: Answers, level: Array, family: Places) -> Array:
     marks = answers.marks
     there = ~np.isnan(marks)
     total = np.nansum(marks, axis=1, keepdims=True)
-    beyond = marks - (total - marks) / (there.sum(axis=1, keepdims=True) - 1)
+    n_others = there.sum(axis=1, keepdims=True) - 1.0
+    beyond = marks - (total - marks) / np.where(n_others > 0, n_others, np.nan)
     parabola = np.vander(level - level.mean(), 3)
     tests = np.full((4, marks.shape[1], family.max(initial=-1) + 1), np.nan)
     for judge, of_family in np.ndindex(tests.shape[1:]):

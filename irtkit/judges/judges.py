@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from irtkit.judges.severity import Places, Severity
 
 _TESTS = "difference", "se", "p_value", "q_value"
+_LEAST_P = 0.001  # p-values below it are shown as such.
 _FDR = 0.05  # Rate of false ones among the preferences that are named.
 _RELIABLE = 0.9  # Reliability for which judges are counted.
 _MOST_JUDGES = 100  # Per answer, which are thought of.
@@ -42,6 +43,7 @@ _STANDINGS = {
     "in a camp": "judges-in-camps",
 }
 """Findings by how a judge stands to the others."""
+_FAULTY = ("noise", "reversed", "constant")  # Their marks say nothing about preferences of others.
 
 
 class Reliability(NamedTuple):
@@ -110,6 +112,8 @@ class Judges(Printed):
         )
         table = self.table.rename(columns=names)
         tested = self.tested.reset_index(level="family")
+        for name in ("p_value", "q_value"):
+            tested[name] = [f"{p:.3f}" if p >= _LEAST_P else "<0.001" for p in tested[name]]
         meaning = (
             "difference: how much better than other judges it marks the family, in marks",
             "q_value: p-value adjusted for all judges and families (false-discovery rate)",
@@ -211,12 +215,15 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     marks = rated.mark + estimates.severity[rated.places[JUDGE]]
     answers = Answers.of(rated, marks)
     agreed = agreement(answers)
-    tests = preferences(answers, rated.level(marks), of_system)
+    is_faulty = np.isin(agreed.standing, _FAULTY)
+    answers = replace(answers, marks=np.where(is_faulty, np.nan, answers.marks))
+    level = rated.level(marks)
+    tests = preferences(answers, level, of_system)
     index = pd.MultiIndex.from_product([names, families], names=["judge", "family"])
     favours = pd.DataFrame(tests.reshape(4, -1).T, index, [*_TESTS])
     favours[["difference", "se"]] *= scale
     reliability = _reliability(rated, estimates, scale)
-    preferred = _preferred(rated, estimates, marks, of_system, favours)
+    preferred = _preferred(rated, estimates, answers, level, of_system, favours)
     findings += _findings(rated, estimates, matrix, names, agreed, reliability)
     findings += preferred
     untested = int(favours["p_value"].isna().sum())
@@ -412,7 +419,12 @@ def _findings(
 
 
 def _preferred(
-    rated: Ratings, estimates: Severity, marks: Array, of_system: Places, favours: pd.DataFrame
+    rated: Ratings,
+    estimates: Severity,
+    answers: Answers,
+    level: Array,
+    of_system: Places,
+    favours: pd.DataFrame,
 ) -> list[Finding]:
     """Families that judges favour or disfavour, the surest first.
 
@@ -425,17 +437,21 @@ def _preferred(
     n_answers = rated.total(SYSTEM, 1 / rated.n_marks)
     ranks = np.argsort(np.argsort(estimates.effects[SYSTEM]))
     findings = []
+    is_named = np.zeros(len(favours), bool)
     for _ in range(len(favours)):
-        answers = Answers.of(rated, marks)
-        tests = preferences(answers, rated.level(marks), of_system)
+        tests = preferences(answers, level, of_system)
         difference, _, p, q = tests.reshape(4, -1)
-        order = np.lexsort((-difference, p.round(_SAME)))
+        order = np.lexsort((-difference, p.round(_SAME), is_named))
         surest = int(order[0])
-        if not q[surest] <= _FDR:
+        if is_named[surest] or not q[surest] <= _FDR:
             break
+        is_named[surest] = True
         of_judge, of_family = np.unravel_index(surest, tests.shape[1:])
         favoured = (judge == of_judge) & (of_system[system] == of_family)
-        marks = marks - difference[surest] * favoured
+        adjusted = answers.marks.copy()
+        is_member = of_system[answers.places[SYSTEM]] == of_family
+        adjusted[:, of_judge] -= difference[surest] * is_member
+        answers = replace(answers, marks=adjusted)
         share = rated.total(SYSTEM, favoured / rated.n_marks) / np.maximum(n_answers, 1)
         without = estimates.effects[SYSTEM] - difference[surest] * share
         other = answers.only_other(int(of_judge))

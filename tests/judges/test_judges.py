@@ -213,6 +213,19 @@ def test_a_difference_of_two_judges_or_families_is_shown_once_and_blames_nobody(
     assert "preferences-not-tested" in codes(judged(by_one)[0])
 
 
+def test_a_preference_is_named_once_and_not_of_a_reversed_judge():
+    marks, _ = ratings(None, 0, favour=0.5)
+    turned = marks[marks["judge"] == "fair"].assign(judge="turned")
+    turned["score"] = 6 - turned["score"]
+    found = irtkit.judges(pd.concat([marks, turned]), "lab")
+    named = [finding.values["judge"] for finding in found.findings if "q" in finding.values]
+    assert named == ["strict"]
+    verdicts = found.table["verdict"]
+    assert (verdicts["strict"], verdicts["turned"]) == ("favours openai", "reversed")
+    assert " <0.001 <0.001" in str(found)
+    assert found.favours.loc["turned"].isna().all(axis=None)
+
+
 def test_judges_that_no_mark_compares_are_named_in_their_groups():
     found, _ = judged(groups)
     values = next(f.values for f in found.findings if f.code == "judges-not-connected")
