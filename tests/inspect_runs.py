@@ -13,14 +13,28 @@ import numpy as np
 from inspect_ai import Task, eval_async
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from inspect_ai.scorer import match
+from inspect_ai.scorer import Score, accuracy, includes, match, scorer
 
 import irtkit
 
 TASKS = ("quiz", "exam")
 
 
-async def run(answers, managers, *, fails=(), seconds=60, **how):
+@scorer(metrics=[accuracy()], name="match")
+def half():
+    """Half a mark for some right answers."""
+
+    async def score(state, target):
+        right = state.output.completion == target.text
+        return Score(value=right * (1.0 if int(state.input_text) % 3 else 0.5))
+
+    return score
+
+
+SCORERS = {"match": match, "includes": includes, "half": half}
+
+
+async def run(answers, managers, *, fails=(), seconds=60, scorers=("match",), **how):
     """Evaluate a system on one task per manager, and return what was asked."""
     asked = []
     most_at_once = running = 0
@@ -39,9 +53,10 @@ async def run(answers, managers, *, fails=(), seconds=60, **how):
         output.usage = ModelUsage()  # or Inspect counts tokens with a file from the internet
         return output
 
+    marks = [SCORERS[name]() for name in scorers]
     samples = [Sample(input=str(number + 1), target="yes") for number in range(len(answers))]
     tasks = [
-        Task(dataset=samples, scorer=match(), name=name, early_stopping=manager)
+        Task(dataset=samples, scorer=marks, name=name, early_stopping=manager)
         for name, manager in zip(TASKS, managers, strict=False)
     ]
     model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
@@ -55,6 +70,7 @@ async def run(answers, managers, *, fails=(), seconds=60, **how):
         "metadata": [summary.metadata for summary in found],
         "n_skipped": sum(len(summary.early_stops) for summary in found),
         "cancelled": how.get("cancelled", False),
+        "errors": [log.error.message for log in logs if log.error is not None],
         "asked": asked,
         "most_at_once": most_at_once,
     }

@@ -129,6 +129,42 @@ def test_tasks_epochs_and_cancelled_runs_have_tests_of_their_own(tmp_path):
 
 @needs_inspect
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_is_scored_as_the_fit_was_read_and_of_its_own_task(tmp_path):
+    ability = np.random.default_rng(3).normal(size=250)
+    answers = [simulate_responses(ITEMS, ability, seed=seed).values for seed in (0, 1)]
+    labels = [f"{task}/{number}" for task in ("quiz", "exam") for number in NUMBERS]
+    matrix = ResponseMatrix(np.hstack(answers), items=labels)
+    matrix.source = Source(("runs",), "inspect", {"metric": "match"})
+    result = fit(matrix, standard_errors=False)
+    scored = {"max_samples": 50, "scorers": ["match", "includes"]}
+    runs = [
+        scored | {"n_tasks": 2, "max_tasks": 2},
+        {"scorers": ["half"]},
+        {"fails": [*range(1, 30)]},
+        {"scorers": ["includes"]},
+    ]
+    both, halves, failed, refused = run(result, tmp_path, runs)
+    scores = irtkit.score(tmp_path / "0", result).set_index("task")
+    for task, metadata in zip(("quiz", "exam"), both["metadata"], strict=True):
+        assert metadata["of"] == f"120 items of {task}"
+        assert {label.partition("/")[0] for label in metadata["asked"]} == {task}
+        assert (len(metadata["asked"]), metadata["ended"]) == (K, "all asked")
+        for name, column in ENDS.items():
+            assert scores.loc[task, column] == pytest.approx(metadata[name], abs=1e-9)
+    assert is_score_of_log(result, tmp_path / "1", halves["metadata"][0])
+    assert len(failed["errors"]) == 1
+    with pytest.warns(irtkit.IRTWarning, match="could ask 20 items, and .* answered"):
+        partial = irtkit.score(tmp_path / "2", result).iloc[0]
+    assert partial["task"] == "quiz"
+    assert partial["n_responses"] < K
+    assert "accuracy" not in partial
+    assert refused["asked"] == []
+    assert "metric='includes' (--metric includes)" in refused["errors"][0]
+
+
+@needs_inspect
+@pytest.mark.slow
 def test_a_small_error_ends_a_test_and_a_run_without_its_samples_fails(result, tmp_path):
     (done,) = run(result, tmp_path, [{"max_samples": 50}], error=0.08)
     (metadata,) = done["metadata"]
