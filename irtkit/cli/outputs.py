@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from irtkit.judges import Judges
 
 _SCORES = (
-    *("ability", "ability_se", "accuracy", "expected_score", "expected_score_low"),
+    *("task", "ability", "ability_se", "accuracy", "expected_score", "expected_score_low"),
     *("expected_score_high", "status"),
 )
 """What is printed of a score."""
@@ -218,11 +218,12 @@ def scores_shown(scores: pd.DataFrame, level: float) -> Shown:
     """Scores, and what their columns are."""
     names = {"ability_se": "se", "expected_score": "score"}
     if "status" not in scores:  # several abilities
-        return Shown("", scores.drop(columns=["accuracy", "n_responses"]))
+        return Shown("", scores.drop(columns=["accuracy", "n_responses"], errors="ignore"))
     columns = [name for name in _SCORES if name in scores]
     legend = ["accuracy: on the calibrated items that were answered"] * ("accuracy" in scores)
     if "expected_score" in scores:
-        legend.append("score: proportion correct that is expected on all calibrated items")
+        all_items = "all items of the task" if "task" in scores else "all calibrated items"
+        legend.append(f"score: proportion correct that is expected on {all_items}")
         names |= {f"expected_score_{end}": end for end in ("low", "high")}
         legend.append(f"low, high: {percent(level)} interval for systems like the calibrated ones")
     if "beyond" in set(scores["status"]):

@@ -89,12 +89,15 @@ def score(
         SD of ability in the population, on the scale of a table of items. The default is 1.
     **reading : optional
         Settings of :func:`irtkit.read_responses`, for responses that are not a ResponseMatrix.
+        Marks of logs are read as those of the fit, if this was of logs too.
 
     Returns
     -------
     pandas.DataFrame
         Index "respondent", in the order of the responses. Columns:
 
+        - task: only of runs in which :class:`irtkit.inspect_ai.Adaptive` chose the items, a row for
+          each task. The score is of the items of the task.
         - ability, ability_se: on the scale of the items.
         - ability_low, ability_high: posterior quantiles (EAP), a normal interval (MAP, WLE) or a
           likelihood-ratio interval (ML).
@@ -129,7 +132,9 @@ def score(
 
     The expected score counts answers as they are and other items by their mean probability over the
     posterior, whatever the method (p-IRT: Polo et al. 2024). Intervals include the uncertainty of
-    ability and of each answer not seen, and misfit measured on the calibrated respondents.
+    ability and of each answer not seen, and misfit measured on the calibrated respondents. If all
+    were asked the first items of the ranking of :func:`irtkit.select_items`, misfit is
+    cross-validated between families as there, which takes ten fits.
 
     Scores between 0 and 1 count as in the result that items come from, and scores not seen vary as
     there. On a table of items each counts for one answer.
