@@ -425,6 +425,19 @@ class Cells(NamedTuple):
         n_answered = np.maximum(self.answered.sum(axis=1), 1)
         return np.asarray(self.right.sum(axis=1) / n_answered)
 
+    def weights(self, asked: Places) -> tuple[Array, Array]:
+        """Weights of errors of scores, if some items are asked, and factors to those on all items.
+
+        On a sparse board a respondent counts by how many of the items it answered, as the others
+        err by their ability and not by misfit. Errors are proportional to the share of items that
+        are left.
+        """
+        n_asked = self.answered[:, asked].sum(axis=1)
+        share_left = 1 - n_asked / np.maximum(self.answered.sum(axis=1), 1)
+        of_all = 1 - len(asked) / self.tried.shape[1]
+        scale = np.divide(of_all, share_left, out=np.zeros(len(n_asked)), where=share_left > 0)
+        return n_asked * share_left**2, scale
+
     def chosen(self, rows: Any) -> Cells:
         """Return the answers of some respondents."""
         return Cells(self.right[rows], self.tried[rows])
@@ -463,9 +476,15 @@ def expected_scores(
     return (right.sum(axis=1) + mean) / n_items, variance / n_items**2
 
 
-def added_variance(error: Array, variance: Array) -> float:
+def added_variance(error: Array, variance: Array, weight: Array) -> float:
     """Variance of errors that the model does not explain, mean(e² − v), at least 0."""
-    return max(0.0, float(np.mean(error**2 - variance)))
+    return max(0.0, weighted_mean(error**2 - variance, weight))
+
+
+def weighted_mean(values: Array, weight: Array) -> float:
+    """Weighted mean of values, 0 without weights."""
+    total = weight.sum()
+    return float(weight @ values / total) if total > 0 else 0.0
 
 
 def misfit_of(
@@ -474,9 +493,7 @@ def misfit_of(
     """Misfit of scores on the ``known`` items, if the items at some places are asked.
 
     Errors of the calibrated respondents are too small by 1 − 2/n with n the effective sample size,
-    as residuals of a regression with two parameters per item. On a sparse board a respondent counts
-    by how many of the items it answered, as the others err by their ability and not by misfit.
-    The SD of misfit is proportional to the share of items that are left.
+    as residuals of a regression with two parameters per item.
 
     Errors on items that were chosen by their answers are far smaller, so that a list of
     `irtkit.select_items` that all were asked (``of_all``) has the error of held-out respondents.
@@ -498,15 +515,9 @@ def misfit_of(
     asked = np.searchsorted(columns, places)
     expected, variance = expected_scores(items, cells, asked, **of_scores)
     shrunk = 1 - 2 / result.near_duplicates.n_eff
-    excess = ((expected - cells.score) / shrunk) ** 2 - variance
-    n_asked = cells.answered[:, asked].sum(axis=1)
-    share_left = 1 - n_asked / cells.answered.sum(axis=1)
-    has_error = (share_left > 0) & (n_asked > 0)
-    if not has_error.any():
-        return 0.0
-    weight = n_asked * has_error
-    per_share = weight @ excess / (weight @ share_left**2)
-    return max(0.0, float(per_share)) * (1 - len(asked) / len(columns)) ** 2
+    weight, scale = cells.weights(asked)
+    error = scale * (expected - cells.score) / shrunk
+    return added_variance(error, scale**2 * variance, weight)
 
 
 def _drawn(which: NDArray[np.bool_]) -> Places:

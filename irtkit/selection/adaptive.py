@@ -199,10 +199,10 @@ def cross_validated(selection: Selection) -> Tried:
         )
     error = np.concatenate(errors, axis=1)
     variance = np.concatenate(variances, axis=1)
-    misfit = [added_variance(*each) for each in zip(error, variance, strict=True)]
-    return Tried(
-        np.array(misfit), root_mean_square(error[-1]), root_mean_square(np.concatenate(fixed))
-    )
+    weight = np.ones(error.shape[1])
+    misfit = [added_variance(*each, weight) for each in zip(error, variance, strict=True)]
+    fixed_error = root_mean_square(np.concatenate(fixed), weight)
+    return Tried(np.array(misfit), root_mean_square(error[-1], weight), fixed_error)
 
 
 def _simulated(

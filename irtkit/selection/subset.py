@@ -44,6 +44,7 @@ from irtkit.scoring.scores import (
     misfit_of,
     save_bank,
     save_items,
+    weighted_mean,
 )
 from irtkit.suspects.flags import UNINFORMATIVE, flag_items, flagged, kept_items
 
@@ -232,7 +233,7 @@ class Selection(Printed):
 
         In units of the score (proportion right of all items): 0.03 is three percentage points. It
         is for respondents like the calibrated ones, cross-validated between their families. If many
-        responses are missing, it is too large.
+        responses are missing, it is too large: those count who answered some of these items.
         """
         return float(self.table["expected_error"].iloc[-1])
 
@@ -250,9 +251,10 @@ class Selection(Printed):
         import pandas as pd
 
         rows: list[tuple[float, float, float]] = []
-        for error, variance in zip(*self._errors(), strict=True):
-            misfit = float(np.sqrt(added_variance(error, variance)))
-            rows.append((root_mean_square(error), float(np.sqrt(np.mean(variance))), misfit))
+        for error, variance, weight in zip(*self._errors(), strict=True):
+            misfit = np.sqrt(added_variance(error, variance, weight))
+            model_error = np.sqrt(weighted_mean(variance, weight))
+            rows.append((root_mean_square(error, weight), float(model_error), float(misfit)))
         columns = ["expected_error", "model_error", "misfit"]
         return pd.DataFrame(rows, pd.Index(self._sizes, name="n_items"), columns)
 
@@ -346,17 +348,20 @@ class Selection(Printed):
     def _sizes(self) -> list[int]:
         return [*(size for size in SIZES if size < len(self.items)), len(self.items)]
 
-    def _errors(self) -> tuple[Array, Array]:
-        """Errors of held-out scores and their variances under the model, (n_sizes, n) each."""
+    def _errors(self) -> tuple[Array, Array, Array]:
+        """Errors of held-out scores, their variances under the model, and weights, by size."""
         errors_of_folds = []
         for rows, items, ranking in self.held:
             cells = self.cells.chosen(rows)
             for size in self._sizes:
                 expected, variance = expected_scores(items, cells, ranking[:size])
-                errors_of_folds.append(np.stack([expected - cells.score, variance]))
+                weight, scale = cells.weights(ranking[:size])
+                error = scale * (expected - cells.score)
+                errors_of_folds.append(np.stack([error, scale**2 * variance, weight]))
         by_size = [errors_of_folds[k :: len(self._sizes)] for k in range(len(self._sizes))]
-        errors, variances = np.stack([np.concatenate(part, axis=1) for part in by_size], axis=1)
-        return errors, variances
+        joined = [np.concatenate(part, axis=1) for part in by_size]
+        errors, variances, weights = np.stack(joined, axis=1)
+        return errors, variances, weights
 
     def _misfit(self, known: NDArray[np.bool_], asked: Places, *, of_all: bool) -> float:
         """Variance that the model does not explain, cross-validated for the first of the items."""
@@ -375,6 +380,11 @@ class Selection(Printed):
         sentences = [
             f"{len(self.items)} of {len(self.covariance.places)} items",
             f"error of the score in percentage points, cross-validated (RMSE): {listed}",
+            *(
+                []
+                if self.result.patterns.complete
+                else ["this error is too large, as answers are missing"]
+            ),
         ]
         return Shown("", self.item_table[columns], findings=sentences)
 
@@ -479,6 +489,6 @@ def misfit_of_list(result: FitResult, asked: tuple[int, ...]) -> float | None:
     return float(Selection(items, result, covariance).table["misfit"].iloc[-1] ** 2)
 
 
-def root_mean_square(error: Array) -> float:
+def root_mean_square(error: Array, weight: Array) -> float:
     """Root mean square of some errors."""
-    return float(np.sqrt(np.mean(error**2)))
+    return float(np.sqrt(weighted_mean(error**2, weight)))

@@ -52,7 +52,7 @@ def test_misfit_of_those_fitted_is_near_that_of_others():
         of_fitted.append(misfit_of(result, result.parameters.known, ALL[:24:2]))
         cells = cells_of(two_abilities(500, 1000 + seed))
         expected, variance = expected_scores(result.parameters, cells, ALL[:24:2])
-        of_others.append(added_variance(expected - cells.score, variance))
+        of_others.append(added_variance(expected - cells.score, variance, np.ones(500)))
     assert 0.65 < np.mean(of_fitted) / np.mean(of_others) < 1.2
 
 
