@@ -30,7 +30,7 @@ ITEMS = ItemParameters.from_difficulty(
     np.random.default_rng(1).lognormal(0, 0.3, N_ITEMS),
     np.random.default_rng(2).normal(size=N_ITEMS),
 )
-HELD_OUT = simulate_responses(ITEMS, np.random.default_rng(8).normal(size=20), seed=9).values
+HELD_OUT = simulate_responses(ITEMS, np.random.default_rng(8).normal(size=12), seed=9).values
 NUMBERS = [str(number) for number in range(1, N_ITEMS + 1)]
 ENDS = {
     "expected_score": "expected_score",
@@ -98,7 +98,7 @@ def test_neither_few_places_nor_samples_that_fail_stop_a_run(result, tmp_path):
     failing = {"fails": fails, "fail_on_error": False}
     runs = [
         {"max_samples": places} | how
-        for places in (1, 5, 100, None)
+        for places in (1, 5, None)
         for how in ({}, failing, failing | {"retry_on_error": 1})
     ]
     for number, done in enumerate(run(result, tmp_path, runs)):

@@ -228,7 +228,9 @@ def judged(z, information):
 # Ranks
 
 
-@pytest.mark.parametrize(("n_respondents", "least"), [(200, 0.99), (60, 0.93), (30, 0.78)])
+@pytest.mark.parametrize(("n_respondents", "least"), [
+    pytest.param(200, 0.99, marks=pytest.mark.slow), (60, 0.93), (30, 0.78),
+])  # fmt: skip
 def test_planted_inversions_come_first(planted, n_respondents, least):
     found = []
     for seed in range(8):

@@ -39,9 +39,14 @@ def called_of(result):
     return called_negative(items["p_negative"], slope=items["discrimination"].to_numpy())
 
 
-def test_pages_are_as_small_as_they_should_be(digits, many):
-    assert digits.path.stat().st_size < 400_000
-    assert many.path.stat().st_size < 4_000_000
+MANY = pytest.param("many", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("which", "size"), [
+    ("digits", 400_000), pytest.param("many", 4_000_000, marks=pytest.mark.slow),
+])  # fmt: skip
+def test_pages_are_as_small_as_they_should_be(which, size, request):
+    assert request.getfixturevalue(which).path.stat().st_size < size
 
 
 def test_a_page_is_one_file_that_loads_nothing(hostile):
@@ -95,7 +100,7 @@ def test_the_same_result_gives_the_same_bytes(digits, tmp_path):
     assert again.read_bytes() == digits.path.read_bytes()
 
 
-@pytest.mark.parametrize("which", ["digits", "many", "hostile"])
+@pytest.mark.parametrize("which", ["digits", MANY, "hostile"])
 def test_numbers_of_items_agree_with_the_table(which, request):
     written = request.getfixturevalue(which)
     items = written.result.items
@@ -187,7 +192,7 @@ def test_pictures_are_sound_xml_and_show_every_item_once_or_say_why(which, reque
     assert (f"drawn at its end: {drawn.n_beyond}." in words) == (drawn.n_beyond > 0)
 
 
-@pytest.mark.parametrize("which", ["digits", "many", "hostile"])
+@pytest.mark.parametrize("which", ["digits", MANY, "hostile"])
 def test_the_headline_says_what_the_audit_says_and_no_more(which, request):
     written = request.getfixturevalue(which)
     words = written.words

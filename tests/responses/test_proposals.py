@@ -326,7 +326,7 @@ def same(matrix, truth):
 def test_no_table_is_read_wrongly_without_a_finding(tmp_path, first):
     counts = {}
     path = tmp_path / "results.csv"
-    for seed in range(first, 1000 if first else 100):
+    for seed in range(first, 400 if first else 100):
         content, truth, how, drawn = table(seed)
         path.write_bytes(content)
         with warnings.catch_warnings(action="ignore"):
