@@ -15,6 +15,10 @@ family higher by so many marks, and judges see each system differently by so man
 "apart" families differ by 0.7 SD of ability. Measured are the shares of p-values below 0.05, of
 that judge and family and of all, and the data sets in which it is named, or another one.
 
+`verdicts`: 30 systems × 40 items. The mark of a judge is a slope times the quality, with noise.
+Slopes of judges of noise are 0, and of reversed ones −1. Measured are the shares of these that are
+named, of the others that are blamed, of the others whose consistency is known, and its mean error.
+
 ``python benchmarks/judges.py judges_speed`` reads and adjusts a million ratings of 40 judges.
 """
 
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
 N_SYSTEMS, N_ITEMS = 30, 80
 SDS = (1.0, 0.8, 0.7)  # Of systems, items and answers.
 LEVEL = 0.05
+ROUNDING = 1 / 12  # Variance of what is rounded to whole marks.
 
 
 class Design(NamedTuple):
@@ -197,6 +202,53 @@ def tested(case: Favour, seed: int) -> Record:
     }
 
 
+class Panel(NamedTuple):
+    """Judges that mark the same answers."""
+
+    setting: str
+    slopes: tuple[float, ...]
+    noise: tuple[float, ...]
+    n_marks: int = 9  # Of an answer, at most.
+    n_data_sets: int = 100
+
+
+PANELS = (
+    Panel("three good judges", (1, 1, 1), (0.3, 0.6, 1)),
+    Panel("one with a narrow scale", (0.35, 1, 1), (0.2, 0.6, 0.6)),
+    Panel("one of noise", (1, 1, 0), (0.4, 0.8, 1.2)),
+    Panel("one reversed", (1, 1, -1), (0.4, 0.8, 0.6)),
+    Panel("three good, noise, reversed", (1, 1, 1, 0, -1), (0.4, 0.6, 0.8, 1.2, 0.6)),
+    Panel("two, one of noise", (1, 0), (0.4, 1.2)),
+    Panel("two, one reversed", (1, -1), (0.4, 0.6)),
+    Panel("six weak ones, two per answer", (0.5,) * 6, (1.2,) * 6, 2),
+)
+BLAMED = {"noise", "reversed", "constant"}
+
+
+def judged(panel: Panel, seed: int) -> Record:
+    """What is said of the judges in one data set."""
+    g = np.random.default_rng([seed, len(panel.setting), 54])
+    slopes, noise = np.array(panel.slopes), np.array(panel.noise)
+    system, item, own = (
+        sd * g.normal(size=size) for sd, size in zip(SDS, ((30, 1), 40, (30, 40)), strict=True)
+    )
+    exact = (system + item + own)[..., None] * slopes
+    marks = marked(exact + noise * g.normal(size=exact.shape))
+    there = g.random(marks.shape).argsort(axis=2).argsort(axis=2) < panel.n_marks
+    table = irtkit.judges(table_of(marks, there), score_range=(1, 5)).table.sort_index()
+    called = table["verdict"].isin(BLAMED)
+    good = slopes > 0
+    variance = slopes**2 * np.sum(np.square(SDS))
+    errors = table["consistency"] - variance / (variance + noise**2 + ROUNDING)
+    record = {
+        "named": called[~good].mean(),
+        "blamed": called[good].mean(),
+        "known": table["consistency"].notna()[good].mean(),
+        "error": errors[good].abs().mean(),
+    }
+    return {name: None if np.isnan(value) else value for name, value in record.items()}
+
+
 def judges() -> Tables:
     """Designs of ratings."""
     return {"designs": study(part(DESIGNS, 2), recovered)}
@@ -205,6 +257,11 @@ def judges() -> Tables:
 def preferences() -> Tables:
     """Preferences for families."""
     return {"favours": study(part(FAVOURS, 1), tested)}
+
+
+def verdicts() -> Tables:
+    """Judges of noise and reversed ones."""
+    return {"panels": study(part(PANELS, 2), judged)}
 
 
 def judges_speed(n_systems: int = 1000, n_items: int = 1000, n_judges: int = 40) -> Tables:
@@ -235,4 +292,4 @@ def judges_speed(n_systems: int = 1000, n_items: int = 1000, n_judges: int = 40)
 
 
 if __name__ == "__main__":
-    run(judges, preferences, judges_speed)
+    run(judges, preferences, verdicts, judges_speed)

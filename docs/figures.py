@@ -485,6 +485,10 @@ families apart, SD {apart:g} | systems in families {sizes} | data sets {data_set
 all p below 0.05 {p_below:.1%} | p of this judge and family below 0.05 {planted_below:.1%} |
 named {named:.1%} | another is named {others_named:.1%}
 
+verdicts = verdicts/panels
+judges {setting} | data sets {data_sets} | noise or reversed, and named {named:.0%} |
+others blamed {blamed:.1%} | consistency of others is known {known:.0%} | its mean error {error:.2f}
+
 drift = levels/drift
 each calibration {data} | pairs {sets} | p below 0.05 {p_05:.1%} | p below 0.001 {p_001:.2%} |
 pairs with an item that drifts {sets_called:.1%}
