@@ -536,7 +536,8 @@ def _choice(argument: str, given: list[str], names: list[str], **values: Any) ->
     if named:
         return named[0]
     if len(names) > 1:
-        remedies = [Remedy({argument: [*given, name]}) for name in names[:_SHOWN]]
+        safe = not values.get("judges")
+        remedies = [Remedy({argument: [*given, name]}, safe=safe) for name in names[:_SHOWN]]
         raise failed(f"several-{argument}s", *remedies, names=names, **values)
     return names[0]
 

@@ -10,6 +10,7 @@ import irtkit
 from irtkit import ResponseMatrix, read_responses, write_responses
 from irtkit.findings import ReadingError
 from irtkit.io.merging import merge_responses
+from irtkit.io.overview import overview
 from irtkit.responses.cells import Cells
 from irtkit.responses.levels import level_items
 from tests.commands import run
@@ -260,6 +261,9 @@ def test_scorers_of_logs_are_judges(tmp_path):
     (tmp_path / "b.json").unlink()
     with pytest.raises(ReadingError, match="irtkit judges FILE"):
         irtkit.read_responses(tmp_path)
+    seen = overview(tmp_path)
+    assert seen.matrix is None
+    assert f"irtkit judges {tmp_path}" in str(seen)
 
 
 # Claims about how ordered levels are read
