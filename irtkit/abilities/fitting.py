@@ -73,7 +73,7 @@ def fitted_abilities(
     if single is not None and asked.structure == "auto":
         asked, finding = _chosen(cells, single, asked.tasks, settings, report)
         if asked.structure == "exploratory" and asked.n_abilities == 1:
-            return replace(single, findings=(*single.findings, finding))
+            return replace(single, findings=(*_tried(single.findings), finding))
         findings.append(finding)
     design, names = design_of(*asked, responses.n_items)
     tol = _TOL if settings.prior is not None and not design.correlated else _FINE_TOL
@@ -183,6 +183,13 @@ def design_of(
     pattern = np.column_stack([np.ones(n_items, bool), in_task])
     kind = np.append(0, np.ones(len(names), np.intp))
     return Design(pattern, kind, group, correlated=False), ("general", *names)
+
+
+def _tried(findings: tuple[Finding, ...]) -> Iterator[Finding]:
+    """Findings that do not propose several abilities, which were tried."""
+    for finding in findings:
+        kept = (remedy for remedy in finding.remedies if "abilities" not in remedy.settings)
+        yield replace(finding, remedies=tuple(kept))
 
 
 def _chosen(

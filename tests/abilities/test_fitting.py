@@ -1,5 +1,7 @@
 """`irtkit.fit` with several abilities: what is chosen, said, shown, stored and refused."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -231,3 +233,18 @@ def test_without_a_prior_steep_items_end_at_a_maximum_or_are_called_unbounded(se
     codes = [finding.code for finding in result.findings]
     assert codes.count("unbounded-items") == unbounded
     assert result.log_likelihood > fit(y, 2).log_likelihood
+
+
+def test_several_abilities_are_not_proposed_after_they_were_tried():
+    """A weak second ability, which a test sees and held-out answers do not need."""
+    generator = np.random.default_rng(1)
+    theta, other = generator.normal(size=(2, 60, 1))
+    logits = theta - generator.normal(size=150) + 0.5 * other * generator.normal(size=150)
+    drawn = (generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(int)
+    for abilities, proposes in ((1, True), ("auto", False)):
+        with warnings.catch_warnings(action="ignore"):
+            result = irtkit.fit(drawn, abilities=abilities, standard_errors=False)
+        assert result.n_abilities == 1
+        assert (
+            any("abilities" in r.settings for f in result.findings for r in f.remedies) == proposes
+        )
