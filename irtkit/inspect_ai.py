@@ -13,11 +13,8 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import irtkit.results  # noqa: F401  # gives results their methods
 from irtkit.checks import check_whole, counted, first_names, short
-from irtkit.fitting import result_for
 from irtkit.io.inspect_logs import MANAGER, SMALL_ERROR, marks_of
 from irtkit.io.samples import CHOSEN
 from irtkit.responses import ResponseMatrix
@@ -105,18 +102,13 @@ class Adaptive:
         except ImportError as missing:
             install = "pip install 'irtkit[inspect]'"
             raise ImportError(f"irtkit.inspect_ai needs Inspect: {install}") from missing
-        check_whole("k", k, 1)
         check_whole("at_once", at_once, 1)
-        if isinstance(fit, Selection):
-            self._selection: Selection | None = fit
-            self._result, self._k = fit.result, len(fit.items)
-        else:
-            self._selection = None
-            self._result, self._k = result_for("adaptive", fit), k
+        self._selection = fit if isinstance(fit, Selection) else select_items(fit, k)
+        self._result = self._selection.result
         self._error = error
         self._at_once = at_once
         self._stop = EarlyStop
-        self._begun: dict[str, tuple[Selection, str]] = {}  # Selection and order by task.
+        self._begun: dict[str, tuple[Selection, str]] = {}  # Selections and orders by task.
         self._run: ContextVar[_Run] = ContextVar("run")  # A run has a context of its own.
 
     async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:  # noqa: ARG002
@@ -150,17 +142,10 @@ class Adaptive:
 
     def _selected(self, task: str) -> Selection:
         """Items of a task to choose from, all if labels are without their task."""
-        labels, given = self._result.item_labels, self._selection
-        removed = [label for label in labels if not label.startswith(f"{task}/")]
-        if len(removed) == len(labels):
-            removed = []
-        if given is None:
-            return select_items(self._result, self._k, removed=removed)
-        if not removed:
-            return given
-        removed += [*np.delete(labels, given.covariance.places)]
-        how: Any = {"families": given.families, "folds": given.folds, "seed": given.seed}
-        return select_items(self._result, self._k, removed=removed, **how)
+        labels = self._result.item_labels
+        others = [label for label in labels if not label.startswith(f"{task}/")]
+        all_alike = len(others) in {0, len(labels)}
+        return self._selection if all_alike else self._selection.without(others)
 
     def _check_scorers(self, task: Any) -> None:
         """Refuse a task whose scores are not those that the fit was read with."""
@@ -195,18 +180,16 @@ class Adaptive:
         """Return the score and what it is made of, for the log."""
         run = self._run.get()
         test = run.test
-        expected, (low, high) = test.expected_score, test.interval
-        if test.asked:
-            scored = self._scored(run)
-            ends = ("expected_score", "expected_score_low", "expected_score_high")
-            expected, low, high = (float(scored[name].iloc[0]) for name in ends)
+        if not test.asked:  # Inspect keeps nothing of such a run
+            return {}
+        scored = self._scored(run).iloc[0]
         most = len(test.misfits) - 1
         ended = "all asked" if len(test.asked) == most else "none left"
         return {
-            "expected_score": expected,
+            "expected_score": float(scored["expected_score"]),
             "error": test.error,
-            "low": low,
-            "high": high,
+            "low": float(scored["expected_score_low"]),
+            "high": float(scored["expected_score_high"]),
             "of": f"{counted(run.n_items, 'item')} of {run.task}",
             "asked": test.asked,
             "k": most,

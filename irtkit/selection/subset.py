@@ -49,7 +49,7 @@ from irtkit.scoring.scores import (
 from irtkit.suspects.flags import UNINFORMATIVE, flag_items, flagged, kept_items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from os import PathLike
 
     import pandas as pd
@@ -284,6 +284,12 @@ class Selection(Printed):
         places = self.places
         ends = np.array([end_of(self.result, places[: k + 1]) for k in range(len(places))])
         save_items(path, items, np.array(self._sizes), misfit, ends)
+
+    def without(self, removed: Iterable[str]) -> Selection:
+        """Select as many items without some more."""
+        before = np.delete(self.result.item_labels, self.covariance.places)
+        how: Any = {"families": self.families, "folds": self.folds, "seed": self.seed}
+        return select_items(self.result, len(self.items), removed=[*before, *removed], **how)
 
     def for_inspect(self) -> str:
         """Return what ``inspect eval --sample-id`` takes to ask these items.
