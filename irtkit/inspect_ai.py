@@ -151,8 +151,9 @@ class Adaptive:
         """Refuse a task whose scores are not those that the fit was read with."""
         names = tuple(scorer.name.rpartition("/")[2] for scorer in task.scorers or ())
         source = self._result.saved_responses.source
-        of_logs = source is not None and source.format == "inspect"
-        metrics = listed(source.settings.get("metric")) if of_logs else []
+        metrics = []
+        if source is not None and source.format == "inspect":
+            metrics = listed(source.settings.get("metric"))
         in_doubt = len(names) > 1 if not metrics else len(names) > 0
         if in_doubt and not any(metric.startswith(names) for metric in metrics):
             read = f"was read with metric {first_names(metrics)}" if metrics else "does not say"

@@ -185,7 +185,8 @@ def score(
     if chosen.empty:
         return _scored(matrix, scale, method, level, np.full(matrix.n_respondents, np.nan))
     tables = []
-    for task, misfit in chosen.items():
+    for task in map(str, chosen):
+        misfit = chosen[task]
         of_task = _in_task(matrix.items, task)
         part = matrix.part(np.arange(matrix.n_respondents), np.flatnonzero(of_task))
         counted = _in_task(scale.labels or (), task)

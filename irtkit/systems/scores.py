@@ -345,7 +345,7 @@ def table_of_scores(result: FitResult, level: float | None = None) -> pd.DataFra
         return pd.DataFrame(scores) if level is None else result.respondents.assign(**scores)
     # misfit is for intervals only, and not for systems beyond the calibrated ones
     filled = level and not all_answered(patterns)
-    items = items_for_scores(result) if filled else calibrated_items(result)
+    items: Any = items_for_scores(result) if filled else calibrated_items(result)
     return score_table(result.saved_responses, replace(items, best=None), level=level or 0.95)[0]
 
 
