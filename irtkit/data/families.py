@@ -127,8 +127,7 @@ def _candidates(result: Expecting, compared: NDArray[np.int64], excess: float) -
     On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The
     excess is (A − E) / (B − E). Over these items, A sums (2y − 1)(2y′ − 1), E sums (2P − 1)(2P′ −
     1), and B is their number. Of a sample of items, the sampling error is at most √(B · share of
-    the items left out). If no cell is missing, E is a product of the few functions of ability that
-    curves are made of. Products in 32 bits suffice.
+    the items left out).
     """
     n = len(compared)
     n_items = len(result.item_labels)
@@ -140,21 +139,33 @@ def _candidates(result: Expecting, compared: NDArray[np.int64], excess: float) -
     answered = np.minimum(trials, 1)
     signs = 2 * right / np.maximum(trials, 1) - answered
     p = np.nan_to_num(result.expected(compared, items)).astype(np.float32)
-    expected_signs = np.float32((1 - excess) ** 0.5) * (2 * p - 1) * answered
-    if complete:
-        values, functions = np.linalg.eigh(expected_signs.T @ expected_signs)
-        expected_signs = expected_signs @ functions[:, values > 1e-6 * values[-1]]
+    expected_signs = (2 * p - 1) * answered
     allowed = _SEARCH.shortfall * (1 - n_screened / n_items) ** 0.5
-    candidates = [np.empty((2, 0), np.intp)]
+    return agreeing_pairs(signs, expected_signs, None if complete else answered, excess, allowed)
+
+
+def agreeing_pairs(
+    signs: Any, expected_signs: Any, answered: Any, excess: float, allowed: float = 0.0
+) -> NDArray[np.intp]:
+    """Pairs of rows with A − E ≥ excess · (B − E), or less by ``allowed`` · √B, (2, n_pairs).
+
+    A, E and B are products of rows of the three tables in 32 bits. ``answered`` is None if no cell
+    is missing. E is then a product of the few functions of ability that curves are made of.
+    """
+    n, n_columns = signs.shape
+    expected_signs = np.float32((1 - excess) ** 0.5) * expected_signs
+    if answered is None:
+        values, functions = np.linalg.eigh(expected_signs.T @ expected_signs)
+        expected_signs = expected_signs @ functions[:, values > 1e-6 * values.max(initial=0)]
+    pairs = [np.empty((2, 0), np.intp)]
     for rows in blocks(n, n, _SEARCH.cells_at_once):
         later = slice(rows.start, None)
-        n_common: Any = n_screened if complete else answered[rows] @ answered[later].T
+        n_common: Any = n_columns if answered is None else answered[rows] @ answered[later].T
         beyond = signs[rows] @ signs[later].T
         beyond -= expected_signs[rows] @ expected_signs[later].T
         beyond -= (excess - _SEARCH.rounding) * n_common - allowed * np.sqrt(n_common)
-        pairs = np.nonzero(np.triu(beyond > 0, 1))
-        candidates.append(np.stack(pairs) + rows.start)
-    return np.concatenate(candidates, axis=1)
+        pairs.append(np.stack(np.nonzero(np.triu(beyond > 0, 1))) + rows.start)
+    return np.concatenate(pairs, axis=1)
 
 
 def _compared(

@@ -38,6 +38,7 @@ import numpy as np
 
 from irtkit.calibration.composites import composite_of_all
 from irtkit.checks import check_whole, counted
+from irtkit.data.families import agreeing_pairs
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.diagnostics.reliability import Along
 from irtkit.findings import LEGENDS, Finding, Remedy
@@ -64,7 +65,7 @@ _HALF = 0.25  # Share of the error variances that is left when errors are halved
 _MOST_TIMES = 10  # As many items as there are, up to which a number of items to add is computed.
 _GRID = np.linspace(-5, 5, 101)  # In SDs of the population.
 _NORMAL = np.exp(-0.5 * _GRID**2)
-_ITEMS_AT_ONCE, _MOST_SYSTEMS = 1024, 200  # Compared for near-duplicate items.
+_MOST_SYSTEMS = 200  # Compared for near-duplicate items.
 _POWER, _POINTS = 0.8, (1, 2, 5)  # Power and differences, in points, of numbers of items.
 _SHOWN_PAIRS = 3  # With the other lines, about a screen of 24.
 
@@ -454,15 +455,10 @@ def _row(
 
 
 def _near_duplicates(result: FitResult) -> pd.DataFrame:
-    """Pairs of items that agree more often than independent responses would.
-
-    Where no response is missing, most parts of the items need no comparison: the numbers of right
-    responses to near-duplicates differ by at most the differences that they may have.
-    """
+    """Pairs of items that agree more often than independent responses would."""
     import pandas as pd
     from scipy.special import bdtr
 
-    labels = np.array(result.item_labels, dtype=object)
     counts = result.counts
     varied = result.parameters.known & ~(counts.all_right | counts.all_wrong)
     if result.patterns.scored is not None:  # scores that are near each other are not alike
@@ -474,69 +470,30 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     level = _LEVEL / max(len(places) * (len(places) - 1) / 2, 1)
     if level < 0.5 ** len(who):  # Not even items that all answer alike can reach it.
         places = places[:0]
-    answered, marks, usual = _responses(result, who, places)
-    complete, right, mean = answered.all(), (marks > 0).sum(axis=0), usual.mean(axis=0)
-    order = np.argsort(right, kind="stable")
-    starts = range(0, len(order), _ITEMS_AT_ONCE)
-    parts = [order[start : start + _ITEMS_AT_ONCE] for start in starts]
-    pairs: list[Array] = []
-    for k, first in enumerate(parts):
-        for second in parts[k:]:
-            n: Any = len(who) if complete else answered[:, first].T @ answered[:, second]
-            most: Any = _DIFFERENT * n
-            if complete:
-                most = _most_unlike(n, mean[first], mean[second], level)
-                if most < right[second[0]] - right[first[-1]]:
-                    continue
-            same = marks[:, first].T @ marks[:, second]
-            near = (same >= n - 2 * most) & (same > 0)
-            if second is first:
-                near &= ~np.tri(len(near), dtype=np.bool_)
-            j, m = np.nonzero(near)
-            if len(j) == 0:
-                continue
-            expected = (usual[:, first].T @ usual[:, second])[j, m].astype(float)
-            count = (np.broadcast_to(n, near.shape)[j, m]).astype(float)
-            unlike = np.round((count - same[j, m]) / 2)
-            chance = bdtr(unlike, count.astype(np.int64), np.clip((1 - expected / count) / 2, 0, 1))
-            kept = (chance <= level) & (2 * unlike <= _FEWER * (count - expected))
-            pair = np.sort([places[first[j]], places[second[m]]], axis=0)
-            pairs.append(np.vstack([pair, count - unlike, count])[:, kept])
-    one_item, other_item, same, n = np.hstack([np.empty((4, 0)), *pairs])
-    order = np.lexsort((other_item, one_item, -n, n - same))
-    columns = {
-        "item": labels[one_item[order].astype(np.intp)],
-        "other": labels[other_item[order].astype(np.intp)],
-        "n_same": same[order].astype(np.int64),
-        "n_respondents": n[order].astype(np.int64),
-    }
-    return pd.DataFrame(columns)
-
-
-def _most_unlike(n: int, mean: Array, other_mean: Array, level: float) -> int:
-    """Most of n systems that answer near-duplicates of two parts differently, −1 if there are none.
-
-    Two items with means 2p − 1 and 2q − 1 are expected to differ on at most 1 − |p + q − 1|.
-    """
-    from scipy.special import bdtr
-
-    nearest = max(mean.min() + other_mean.min(), -(mean.max() + other_mean.max()), 0.0)
-    differ = 1 - nearest / 2
-    unlike = np.arange(int(min(_DIFFERENT, _FEWER * differ) * n) + 1)
-    return int((bdtr(unlike, n, differ) <= level).sum()) - 1
-
-
-def _responses(
-    result: FitResult, who: NDArray[np.intp], places: NDArray[np.intp]
-) -> tuple[Any, Any, Any]:
-    """Responses that are there, 1 where right and −1 where wrong, and their expectations.
-
-    A product of two is 1 where two items are answered alike, −1 where not, and 0 where missing.
-    """
     right, tried = result.patterns.dense(who, places, np.float32)
-    answered = (tried > 0).astype(np.float32)
-    p = result.parameters.chosen(places).probability(result.ability[who]).astype(np.float32)
-    return answered, np.where(2 * right > tried, 1, -1) * answered, (2 * p - 1) * answered
+    answered = (tried > 0).T.astype(np.float32)
+    p = result.parameters.chosen(places).probability(result.ability[who]).T.astype(np.float32)
+    signs = np.where(2 * right > tried, 1, -1).T * answered
+    expected_signs = (2 * p - 1) * answered
+    observed = None if answered.all() else answered
+    first, second = agreeing_pairs(signs, expected_signs, observed, 1 - _FEWER)
+    n, same, expected = (
+        np.einsum("ij,ij->i", table[first], table[second], dtype=np.float64)
+        for table in (answered, signs, expected_signs)
+    )
+    unlike = np.round((n - same) / 2)
+    expected_unlike = np.maximum(n - expected, 0) / 2
+    chance = bdtr(unlike, n.astype(np.int64), expected_unlike / n)
+    kept = (chance <= level) & (unlike <= _DIFFERENT * n) & (unlike <= _FEWER * expected_unlike)
+    labels = np.array(result.item_labels, dtype=object)[places]
+    columns = {
+        "item": labels[first],
+        "other": labels[second],
+        "n_same": (n - unlike).astype(np.int64),
+        "n_respondents": n.astype(np.int64),
+    }
+    order = np.lexsort((-n, unlike))
+    return pd.DataFrame(columns).iloc[order[kept[order]]].reset_index(drop=True)
 
 
 def _groups(pairs: pd.DataFrame, labels: pd.Index) -> NDArray[np.object_]:

@@ -1,12 +1,14 @@
 """Health of a benchmark. `benchmarks/false_findings.py` measures how often findings are true."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import irtkit
+from irtkit.data import families
 from tests.crowds import fitted, fitted_tasks, of_two_tasks, two_abilities
 
 
@@ -64,7 +66,8 @@ def test_pairs_are_those_of_a_comparison_of_all_items(share_missing, monkeypatch
         result = irtkit.fit(values)
     found = result.health().near_duplicates
     assert len(found) >= 10
-    monkeypatch.setattr("irtkit.suspects.health._ITEMS_AT_ONCE", 7)
+    few_at_once = replace(families._SEARCH, cells_at_once=2100)
+    monkeypatch.setattr(families, "_SEARCH", few_at_once)
     pd.testing.assert_frame_equal(result.health().near_duplicates, found)
 
 
