@@ -606,7 +606,7 @@ def _of_systems(
     counted_anew: bool,
 ) -> Iterator[Finding]:
     """Respondents that are hardly linked, few, or alike, and what one ability does not explain."""
-    parts, linked, gap, significant = structure
+    parts, linked, gap = structure
     if parts is not None:
         counts = [np.bincount(part, minlength=parts.n + 1)[1:] for part in parts]
         sizes = [f"{n} × {n_items}" for n, n_items in zip(*counts, strict=True)]
@@ -616,9 +616,9 @@ def _of_systems(
         lowest = result.respondent_labels[gap.x.argmin()]
         highest = result.respondent_labels[gap.x.argmax()]
         values = {"shown": float(gap.shown)}
-        if significant:
+        if gap.is_significant:
             values = {"gap": float(gap.size), "unshrunk": float(gap.unshrunken)}
-        code = "gap-shrunk" if significant else "gap-hidden"
+        code = "gap-shrunk" if gap.is_significant else "gap-hidden"
         known_items = Remedy({"fixed": ...}, "known-items")
         yield _warning(code, known_items, one=lowest, other=highest, **values)
     # Most slopes differ from 0: of noise up to half do, without a prior, and none with one.

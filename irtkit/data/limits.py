@@ -15,7 +15,6 @@ import numpy as np
 
 from irtkit.data.near_duplicates import spread_items
 from irtkit.data.patterns import REAL, part_of
-from irtkit.irf import EXTREME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,13 +164,11 @@ class _Gaps:
     """What makes a gap worth telling (``benchmarks/false_findings.py``)."""
 
     vectors: int = 16  # By which eigenvalues are found.
-    slow: float = 0.5  # Largest eigenvalue of a contrast that is looked at.
     shown: float = 0.85  # Share of a gap below which it counts as shrunk.
     lost: float = 0.15  # SDs that shrinking takes off, at least.
     hardly_shown: float = 0.5  # Share below which the sides are called parts.
     level: float = 0.01  # Of the score test.
     surely_seen: float = 4.5  # Expected z that is hardly ever missed.
-    no_information: float = 1e-9  # Least λ: differences of sums err.
 
 
 _GAPS = _Gaps()
@@ -207,7 +204,7 @@ class Gap(NamedTuple):
     @property
     def is_significant(self) -> bool:
         """Whether there is a gap that loses what matters."""
-        matters = _GAPS.lost < self.unshrunken - self.size < EXTREME  # abilities do not span more
+        matters = self.unshrunken - self.size > _GAPS.lost
         return matters and self.z > -_NORMAL.inv_cdf(_GAPS.level / 2)
 
     @property
@@ -227,7 +224,6 @@ class Connectivity(NamedTuple):
     components: Components | None = None  # Or the two sides of a gap that hardly shows.
     linked: bool = False  # Whether components have responses in common.
     gap: Gap | None = None  # A gap that is shrunk or might be missed, unless it makes components.
-    significant: bool = False  # Whether there is that gap.
 
 
 def connectivity_of(
@@ -278,10 +274,7 @@ def connectivity_of(
         size = projection * distance
         return Gap(of_all, shown, size, projection / root, root / distance, within)
 
-    contrast = _slowest_contrast(tested, information, fixed)
-    if contrast is None:
-        return Connectivity()
-    gap = gap_along(contrast)
+    gap = gap_along(_slowest_contrast(tested, information, fixed))
     if gap.shown >= _GAPS.shown or not (gap.is_significant or gap.might_be_missed):
         return Connectivity()
     ordered = np.sort(gap.x[who])
@@ -294,7 +287,7 @@ def connectivity_of(
         of_items = np.where(responses > 0, 1 + (patterns.response_sums(side) < 0), 0)
         of_respondents = np.select([side > 0, side < 0], [1, 2])
         return Connectivity(Components(of_respondents, of_items), linked=True)
-    return Connectivity(gap=gap, significant=gap.is_significant)
+    return Connectivity(gap=gap)
 
 
 def _components(
@@ -356,16 +349,11 @@ def _information_along(
     weight, first, second = moments
     shared = np.divide(first**2, weight, out=np.zeros(len(right)), where=weight > 0)
     within = float(second.sum())
-    return max(within - float(shared[~fixed].sum()), _GAPS.no_information), within
+    return max(within - float(shared[~fixed].sum()), 1e-9), within  # differences of sums err
 
 
-def _slowest_contrast(
-    patterns: Patterns, information: Array, fixed: NDArray[np.bool_]
-) -> Array | None:
-    """R^(−½) times the slowest eigenvector, but for the one that is the same for everybody.
-
-    None if it is not slow.
-    """
+def _slowest_contrast(patterns: Patterns, information: Array, fixed: NDArray[np.bool_]) -> Array:
+    """R^(−½) times the slowest eigenvector, but for the one that is the same for everybody."""
     by_respondent = patterns.response_scores(information)
     scale = 1 / np.sqrt(by_respondent)
     constant = np.sqrt(by_respondent / by_respondent.sum())
@@ -377,8 +365,7 @@ def _slowest_contrast(
         w = scale * patterns.response_scores(shared * patterns.response_sums(scale * v))
         return np.asarray(v + w - constant * (constant @ w))  # 2 less the eigenvalue
 
-    values, vectors = largest_eigenvectors(product, patterns.n, _GAPS.vectors)
-    return scale * vectors[-1] if values[-1] > 2 - _GAPS.slow else None
+    return scale * largest_eigenvectors(product, patterns.n, _GAPS.vectors)[1][-1]
 
 
 def largest_eigenvectors(
