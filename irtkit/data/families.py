@@ -92,18 +92,35 @@ def _answers(result: Expecting, kept: NDArray[np.int64]) -> Iterator[tuple[Array
 def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
     """Pairs of respondents that agree far beyond what the model expects, most alike first.
 
-    ``excess`` is the least value of (observed − expected) / (1 − expected) agreement.
+    ``excess`` is the least value of (observed − expected) / (1 − expected) agreement. On an item
+    that both answered, two agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The excess is
+    (A − E) / (B − E). Over these items, A sums (2y − 1)(2y′ − 1), E sums (2P − 1)(2P′ − 1), and B
+    is their number. Pairs are searched for on a sample of items, with a sampling error of at most
+    √(B · share of the items left out).
     """
     import pandas as pd
     from scipy.special import ndtri
 
     compared = np.flatnonzero(result.patterns.answering)
-    first, second = _candidates(result, compared, excess)
+    n = len(compared)
+    n_items = len(result.item_labels)
+    complete = result.patterns.complete
+    most = _SEARCH.screened if complete else max(_SEARCH.screened_cells // n, 1)
+    n_screened = min(n_items, most)
+    items = np.sort(np.random.default_rng(0).choice(n_items, n_screened, replace=False))
+    right, trials = result.patterns.dense(compared, items, np.float32)
+    answered = np.minimum(trials, 1)
+    signs = 2 * right / np.maximum(trials, 1) - answered
+    p = np.nan_to_num(result.expected(compared, items)).astype(np.float32)
+    expected_signs = (2 * p - 1) * answered
+    allowed = _SEARCH.shortfall * (1 - n_screened / n_items) ** 0.5
+    observed = None if complete else answered
+    first, second = agreeing_pairs(signs, expected_signs, observed, excess, allowed)
     sums = _compared(result, compared, first, second)
     n_common, agreed, expected, variance, n_right = sums
     beyond = agreed - expected
     possible = n_common - expected
-    n_pairs = max(len(compared) * (len(compared) - 1) / 2, 1.0)
+    n_pairs = max(n * (n - 1) / 2, 1.0)
     least_z = -ndtri(_SEARCH.false_pairs / n_pairs)
     is_alike = (beyond >= excess * possible) & (beyond > least_z * np.sqrt(variance))
     n_mixed = np.minimum(n_right, n_common - n_right)
@@ -119,29 +136,6 @@ def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
     }
     pairs: pd.DataFrame = pd.DataFrame(columns)[is_identical | is_alike]
     return pairs.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
-
-
-def _candidates(result: Expecting, compared: NDArray[np.int64], excess: float) -> NDArray[np.intp]:
-    """Pairs of respondents that may have the excess, (2, n_pairs).
-
-    On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The
-    excess is (A − E) / (B − E). Over these items, A sums (2y − 1)(2y′ − 1), E sums (2P − 1)(2P′ −
-    1), and B is their number. Of a sample of items, the sampling error is at most √(B · share of
-    the items left out).
-    """
-    n = len(compared)
-    n_items = len(result.item_labels)
-    complete = result.patterns.complete
-    most = _SEARCH.screened if complete else max(_SEARCH.screened_cells // n, 1)
-    n_screened = min(n_items, most)
-    items = np.sort(np.random.default_rng(0).choice(n_items, n_screened, replace=False))
-    right, trials = result.patterns.dense(compared, items, np.float32)
-    answered = np.minimum(trials, 1)
-    signs = 2 * right / np.maximum(trials, 1) - answered
-    p = np.nan_to_num(result.expected(compared, items)).astype(np.float32)
-    expected_signs = (2 * p - 1) * answered
-    allowed = _SEARCH.shortfall * (1 - n_screened / n_items) ** 0.5
-    return agreeing_pairs(signs, expected_signs, None if complete else answered, excess, allowed)
 
 
 def agreeing_pairs(

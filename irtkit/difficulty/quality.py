@@ -142,7 +142,15 @@ def quality_standard(
     check_one_of("scale", scale, get_args(Scale))
     rows = _long_table(metrics)
     names = list(rows["metric"].unique())
-    directions = _directions(higher_is_better, names)
+    if isinstance(higher_is_better, str | Mapping) or not isinstance(higher_is_better, Iterable):
+        raise ValueError(
+            f"higher_is_better must be a collection of names, got {short(higher_is_better)}"
+        )
+    for name in higher_is_better:
+        if name not in names:
+            listed = first_names(names)
+            raise ValueError(f"higher_is_better names {short(name)}, but the metrics are {listed}")
+    directions = {name: name in higher_is_better for name in names}
     shares = _weights(weights, names)
     is_better = rows["metric"].map(directions)
     q = rows["value"].where(~is_better, -rows["value"]) / 2  # No range overflows.
@@ -275,17 +283,6 @@ def check_columns(table: pd.DataFrame, *needed: str) -> None:
         if name not in table:
             listed = first_names(list(table.columns))
             raise ValueError(f"the table must have a column {short(name)}, it has {listed}")
-
-
-def _directions(given: Collection[str], names: list[str]) -> dict[str, bool]:
-    """Whether higher is better, for every metric."""
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise ValueError(f"higher_is_better must be a collection of names, got {short(given)}")
-    for name in given:
-        if name not in names:
-            listed = first_names(names)
-            raise ValueError(f"higher_is_better names {short(name)}, but the metrics are {listed}")
-    return {name: name in given for name in names}
 
 
 def _weights(given: Mapping[str, float] | None, names: list[str]) -> dict[str, float]:

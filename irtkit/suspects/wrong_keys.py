@@ -102,7 +102,17 @@ class _Bank(NamedTuple):
 
     def likelihood(self, counts: _Counts) -> Array:
         """Log likelihood of the counts of each item, averaged over curves of other items."""
-        tables = [*map(self._of_counts, counts.occurring, self.curves.T)]
+        from scipy.special import betaln
+
+        tables = []  # beta-binomial log likelihoods of counts under each curve, by group
+        for occurring, p in zip(counts.occurring, self.curves.T, strict=True):
+            n_right, n = occurring.T[:, :, None]
+            if np.isinf(self.precision):
+                of_counts = n_right * np.log(p) + (n - n_right) * np.log1p(-p)
+            else:
+                a, b = self.precision * p, self.precision * (1 - p)
+                of_counts = betaln(a + n_right, b + n - n_right) - betaln(a, b)
+            tables.append(of_counts.astype(np.float32))
         log_weight = np.log(self.weight).astype(np.float32)
         log_likelihood = np.empty(len(counts.rows))
         for block in blocks(len(counts.rows), len(self.curves)):
@@ -130,18 +140,6 @@ class _Bank(NamedTuple):
         """The same with the precision under which items are likeliest together."""
         banks = [self._replace(precision=precision) for precision in _TUNED.precisions]
         return max(banks, key=lambda bank: float(bank.likelihood(counts).sum()))
-
-    def _of_counts(self, counts: Array, p: Array) -> NDArray[np.float32]:
-        """Beta-binomial log likelihood of some counts under each curve of a group."""
-        from scipy.special import betaln
-
-        n_right, n = counts.T[:, :, None]
-        if np.isinf(self.precision):
-            log_likelihood = n_right * np.log(p) + (n - n_right) * np.log1p(-p)
-        else:
-            a, b = self.precision * p, self.precision * (1 - p)
-            log_likelihood = betaln(a + n_right, b + n - n_right) - betaln(a, b)
-        return np.asarray(log_likelihood, dtype=np.float32)
 
 
 @one_thread()

@@ -29,7 +29,6 @@ from irtkit.threads import one_thread
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
     from irtkit.systems.paired import Clusters
 
@@ -233,11 +232,23 @@ def _judged(
     name: str, shares: Shares, cluster: Clusters | None, *, max_drop: float, alpha: float
 ) -> GateSystem:
     """One system by its answers of both runs to the same items."""
+    from scipy.special import ndtri
+
     old, new = shares.right.mean(axis=1).tolist()
     n_items, drop = shares.difference(cluster)
     low, high = drop.interval(1 - 2 * alpha)
     difference = shares.right[0] - shares.right[1]
-    bound, least_se = _few_changes(difference, cluster, max_drop, alpha)
+    # U of the module, and the standard error of one item at a drop of what is allowed
+    number = np.arange(n_items) if cluster is None else cluster
+    sums, sizes = np.bincount(number, difference), np.bincount(number)
+    whole = float((sizes**2).sum()) / n_items
+    w = (whole + float(sums @ sums)) / (1 + float(np.abs(difference).sum()))
+    k = max(float(ndtri(alpha)) ** 2, -float(np.log(alpha))) / n_items
+    mean = drop.value
+    middle = mean + k * w / 2
+    square = middle**2 - (1 + k) * mean**2
+    bound = (middle + square**0.5) / (1 + k) if square > 0 else mean
+    least_se = max(w * max_drop - max_drop**2, 0.0) ** 0.5
     high = min(max(high, bound), 1.0)
     beyond = (drop.value - max_drop) / drop.se
     p_beyond = float(tail(drop.df, beyond))
@@ -264,21 +275,3 @@ def _judged(
         verdict=verdict,
         items_needed=float(needed),
     )
-
-
-def _few_changes(
-    difference: Array, cluster: Any, max_drop: float, alpha: float
-) -> tuple[float, float]:
-    """U of the module, and the standard error of one item at a drop of what is allowed."""
-    from scipy.special import ndtri
-
-    number = np.arange(len(difference)) if cluster is None else cluster
-    sums, sizes = np.bincount(number, difference), np.bincount(number)
-    whole = float((sizes**2).sum()) / len(difference)
-    w = (whole + float(sums @ sums)) / (1 + float(np.abs(difference).sum()))
-    k = max(float(ndtri(alpha)) ** 2, -float(np.log(alpha))) / len(difference)
-    mean = float(difference.mean())
-    middle = mean + k * w / 2
-    square = middle**2 - (1 + k) * mean**2
-    bound = (middle + square**0.5) / (1 + k) if square > 0 else mean
-    return bound, max(w * max_drop - max_drop**2, 0.0) ** 0.5

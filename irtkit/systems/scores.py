@@ -356,14 +356,10 @@ def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
     if not estimated.all():
         chosen = chosen.with_columns(np.flatnonzero(estimated))
     rows = table.iloc[places]
-    filling = None if all_answered(chosen) else _filling(result, rows, places, chosen)
     score = rows["expected_score"].to_numpy(np.float64)
-    return Answers(places, score, chosen, estimated, filling)
-
-
-def _filling(result: FitResult, rows: pd.DataFrame, places: Any, patterns: Patterns) -> Filling:
-    """What the model says of the answers of some respondents, by their rows."""
-    estimated = result.parameters.known
+    answers = Answers(places, score, chosen, estimated, None)
+    if all_answered(chosen):
+        return answers
     items = result.parameters.chosen(estimated)
     if result.several is not None:
         fitted = result.several.fitted
@@ -385,8 +381,9 @@ def _filling(result: FitResult, rows: pd.DataFrame, places: Any, patterns: Patte
             return np.asarray(np.sum(nodes, axis=0))
 
     correlation = result.settings.trial_correlation or 0.0
-    worth = patterns.score_worth(correlation)
-    return Filling(expected, ability, covariance, items, roots, correlation, worth)
+    worth = chosen.score_worth(correlation)
+    filling = Filling(expected, ability, covariance, items, roots, correlation, worth)
+    return answers._replace(filling=filling)
 
 
 def scores_by_ability(result: FitResult, scores: Scores) -> Scores:
