@@ -164,6 +164,7 @@ class _Gaps:
     """What makes a gap worth telling (``benchmarks/false_findings.py``)."""
 
     vectors: int = 16  # By which eigenvalues are found.
+    slow: float = 0.5  # Largest eigenvalue of a contrast that is looked at.
     shown: float = 0.85  # Share of a gap below which it counts as shrunk.
     lost: float = 0.15  # SDs that shrinking takes off, at least.
     hardly_shown: float = 0.5  # Share below which the sides are called parts.
@@ -274,7 +275,10 @@ def connectivity_of(
         size = projection * distance
         return Gap(of_all, shown, size, projection / root, root / distance, within)
 
-    gap = gap_along(_slowest_contrast(tested, information, fixed))
+    contrast = _slowest_contrast(tested, information, fixed)
+    if contrast is None:
+        return Connectivity()
+    gap = gap_along(contrast)
     if gap.shown >= _GAPS.shown or not (gap.is_significant or gap.might_be_missed):
         return Connectivity()
     ordered = np.sort(gap.x[who])
@@ -352,8 +356,13 @@ def _information_along(
     return max(within - float(shared[~fixed].sum()), 1e-9), within  # differences of sums err
 
 
-def _slowest_contrast(patterns: Patterns, information: Array, fixed: NDArray[np.bool_]) -> Array:
-    """R^(−½) times the slowest eigenvector, but for the one that is the same for everybody."""
+def _slowest_contrast(
+    patterns: Patterns, information: Array, fixed: NDArray[np.bool_]
+) -> Array | None:
+    """R^(−½) times the slowest eigenvector, but for the one that is the same for everybody.
+
+    None if it is not slow.
+    """
     by_respondent = patterns.response_scores(information)
     scale = 1 / np.sqrt(by_respondent)
     constant = np.sqrt(by_respondent / by_respondent.sum())
@@ -365,7 +374,8 @@ def _slowest_contrast(patterns: Patterns, information: Array, fixed: NDArray[np.
         w = scale * patterns.response_scores(shared * patterns.response_sums(scale * v))
         return np.asarray(v + w - constant * (constant @ w))  # 2 less the eigenvalue
 
-    return scale * largest_eigenvectors(product, patterns.n, _GAPS.vectors)[1][-1]
+    values, vectors = largest_eigenvectors(product, patterns.n, _GAPS.vectors)
+    return scale * vectors[-1] if values[-1] > 2 - _GAPS.slow else None
 
 
 def largest_eigenvectors(
