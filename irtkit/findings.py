@@ -75,23 +75,16 @@ class Finding:
         fields = {"code": self.code, "severity": self.severity, "message": str(self)}
         return {**fields, "values": dict(self.values)}
 
-    def stored(self) -> dict[str, Any]:
-        """Return the fields as JSON has them, ``...`` in a remedy as None."""
-        remedies = [
-            {**remedy._asdict(), "settings": _exchanged(remedy.settings, ..., None)}
-            for remedy in self.remedies
-        ]
-        fields = {"code": self.code, "severity": self.severity}
-        return {**fields, "values": dict(self.values), "remedies": remedies}
-
     @classmethod
     def restored(cls, stored: Mapping[str, Any]) -> Finding:
-        """Return the finding that was stored."""
-        remedies = tuple(
-            Remedy(**{**remedy, "settings": _exchanged(remedy["settings"], None, ...)})
-            for remedy in stored["remedies"]
-        )
-        return cls(stored["code"], stored["severity"], stored["values"], remedies)
+        """Return the finding that was stored as its fields, ``...`` in a remedy as None."""
+        remedies = []
+        for fields in stored["remedies"]:
+            settings = {
+                name: ... if value is None else value for name, value in fields["settings"].items()
+            }
+            remedies.append(Remedy(**{**fields, "settings": settings}))
+        return cls(**{**stored, "remedies": tuple(remedies)})
 
     @property
     def reason(self) -> str:
@@ -141,10 +134,6 @@ class ReadingError(ValueError):
         """Return the message, beginning with the place."""
         message = self.finding.text(options=options)
         return f"{self.place}: {message}" if self.place else message
-
-
-def _exchanged(settings: Mapping[str, Any], old: Any, new: Any) -> dict[str, Any]:
-    return {name: new if value is old else value for name, value in settings.items()}
 
 
 @contextmanager

@@ -169,6 +169,8 @@ def _plain(value: Any, name: str, arrays: Arrays) -> Any:
     """Return a value as JSON has it, its arrays put among ``arrays``."""
     if isinstance(value, np.generic):
         return value.item()
+    if value is ...:
+        return None
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             raise TypeError(f"{name} holds objects, which would be pickled")

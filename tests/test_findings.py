@@ -9,6 +9,7 @@ from string import Formatter
 import pytest
 
 import irtkit
+from irtkit import storage
 from irtkit.findings import PURPOSES, TEXTS, Finding, IRTWarning, Remedy, failed, spelled_as_options
 
 IDIOM = (
@@ -137,7 +138,7 @@ def test_rates_of_false_warnings_are_those_of_the_benchmarks():
         assert "{:,} of {:,}".format(*counts) in entries()[code]
 
 
-def test_python_code_replaces_settings_and_lacks_an_option():
+def test_python_code_replaces_settings_and_lacks_an_option(tmp_path):
     drop = Remedy({"drop": "at-chance"}, "leave-out", code="result.responses.drop(…)")
     finding = Finding("no-differences", "warning", {}, (drop, Remedy({}, code="max_iterations=4")))
     python = "Pass result.responses.drop(…) to leave them out, or max_iterations=4"
@@ -146,7 +147,12 @@ def test_python_code_replaces_settings_and_lacks_an_option():
     with spelled_as_options():
         assert str(finding) == finding.text(options=True)
     chosen = Finding("item-groups", "warning", {"z": 9.5}, (drop, Remedy({"clusters": ...})))
-    assert Finding.restored(json.loads(json.dumps(chosen.stored()))) == chosen
+    form = storage.Format("finding", 1)
+    storage.write(tmp_path / "f.npz", form, {"finding": chosen})
+    restored = storage.read(
+        tmp_path / "f.npz", form, lambda read: Finding.restored(read["finding"])
+    )
+    assert restored == chosen
 
 
 def test_errors_and_warnings_carry_the_finding():

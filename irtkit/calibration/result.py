@@ -670,7 +670,6 @@ class FitResult(Questions, Printed):
         """
         record = {**storage.fields_of(self), "responses": None, "saved_p_negative": self.p_negative}
         record["ability_errors"] = self._ability_errors
-        record["findings"] = [finding.stored() for finding in self.findings]
         if include_responses and self.responses is not None:
             record["responses"] = storage.stored_responses(self.responses)
         if self.posterior is not None:

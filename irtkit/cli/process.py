@@ -222,6 +222,11 @@ class _Lasting:
 @contextmanager
 def _lasting_streams() -> Iterator[_Lasting]:
     """Let standard output and error take all that is printed, whoever reads it."""
+    for number in range(3):  # lest a file that is written gets the number of a closed stream
+        with suppress(OSError):
+            os.fstat(number)
+            continue
+        os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
     before = sys.stdout, sys.stderr
     output, errors = map(_Lasting, before)
     sys.stdout, sys.stderr = output, errors
