@@ -376,6 +376,7 @@ def fit(
         if option in {"metrics", "higher_is_better"}:
             hint = ". Write result.with_quality_standard(metrics, higher_is_better)"
         raise TypeError(f"fit() got an unexpected keyword argument {short(option)}{hint}")
+    responses = _without_fit(responses)
     notes: list[Finding] = []
     if model is None:
         model = "2PL"
@@ -417,7 +418,7 @@ def fit(
         require("fixed=", anchors.parameters)
     if model in OF_LEVELS and not isinstance(responses, ResponseMatrix):
         reading["levels"] = True
-    responses = responses_for(responses, **reading)
+    responses = as_responses(responses, **reading)
     if model in OF_LEVELS:
         level_items(responses, model)
     check_data(responses, method)
@@ -526,6 +527,11 @@ def _check(tol: object, max_iterations: object, mesh: object) -> None:
 
 def responses_for(given: object, **reading: Any) -> ResponseMatrix:
     """Responses of a result, of one that a path holds, or what `irtkit.read_responses` reads."""
+    return as_responses(_without_fit(given), **reading)
+
+
+def _without_fit(given: object) -> object:
+    """Responses of a result or of one that a path holds, and other data as they are."""
     from irtkit.abilities.result import read_any
 
     if isinstance(given, str | PathLike):
@@ -536,9 +542,7 @@ def responses_for(given: object, **reading: Any) -> ResponseMatrix:
         elif kind is not None:
             rule = f"{given} is a saved {kind.removeprefix('irtkit ')}, which holds no responses"
             raise ValueError(f"{rule}. Give responses or a result (irtkit.score takes both files)")
-    if isinstance(given, FitResult):
-        given = given.saved_responses
-    return as_responses(given, **reading)
+    return given.saved_responses if isinstance(given, FitResult) else given
 
 
 def result_for(question: str, given: object) -> FitResult:

@@ -180,15 +180,6 @@ def _sentences(findings: Sequence[Finding], severity: str) -> list[str]:
 
 def _abilities(result: FitResult, board: pd.DataFrame | None) -> dict[str, Any]:
     """What is measured, what shows it best, how abilities correlate, and who is where."""
-    texts = item_texts(result.responses)
-    asked: Any = {} if texts is None else texts.get("text", {})
-    shown = [
-        (name, [(item, asked.get(item)) for item in items], systems)
-        for name, (items, systems) in zip(
-            result.ability_names, result.several.first_of_each(result), strict=True
-        )
-        if items
-    ]
     pairs = result.ability_correlations.sort_values("correlation", ascending=False)
     pairs = pairs.head(_PAIRS).set_index("ability").dropna(axis=1, how="all")
     if "low" in pairs:
@@ -210,7 +201,7 @@ def _abilities(result: FitResult, board: pd.DataFrame | None) -> dict[str, Any]:
             columns[f"{name}, 1 to {len(board):,}"] = bars(ranks, axis, chosen)
     return {
         "table": result.abilities[["n_items", "reliability"]],
-        "shown": shown,
+        "first": dict(zip(result.ability_names, result.several.first_of_each(result), strict=True)),
         "pairs": pairs if result.structure != "bifactor" else pairs.head(0),
         "systems": pd.DataFrame(columns, systems.index.rename("system")),
     }

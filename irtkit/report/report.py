@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irtkit.checks import check_unique, check_yes_or_no, short
+from irtkit.checks import check_yes_or_no, short
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import as_path, replacing
 from irtkit.fitting import result_for
 from irtkit.io.logs import stands_for_several
+from irtkit.io.tables import as_labelled
+from irtkit.responses.labels import values_by_label
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -56,9 +58,9 @@ def report(
     predictions : DataFrame or path, optional
         What each respondent answered, as in :func:`irtkit.flag_items`. It shows answers that the
         best respondents agree on.
-    difficulties : Series or DataFrame, optional
-        Predicted difficulties, drawn next to the fitted ones: a Series by item, or a table by item
-        with a column "predicted" (:class:`irtkit.prediction.DifficultyPredictor`) or only one.
+    difficulties : mapping, Series, DataFrame or path, optional
+        Predicted difficulties, drawn next to the fitted ones: by item, or a table by item with a
+        column "predicted" (:class:`irtkit.prediction.DifficultyPredictor`) or its first column.
         Items without one are left out.
     families : mapping, Series, list or str, optional
         Families of respondents, as in :func:`irtkit.flag_items`.
@@ -102,7 +104,8 @@ def report(
         raise ValueError(f"title must be a text, got {short(title)}")
     if date is not None and not isinstance(date, str):
         raise TypeError(f"date must be a text, got {type(date).__name__}. Pass date.isoformat()")
-    predicted = None if difficulties is None else _by_item(difficulties, result)
+    given = as_labelled(difficulties, "difficulties")
+    predicted = None if given is None else _by_item(given, result)
     audited = audit(result, fdr=fdr, families=families, predictions=predictions)
     if isinstance(compare, DifficultyComparison):
         comparison: DifficultyComparison | None = compare
@@ -136,21 +139,12 @@ def _by_item(difficulties: Any, result: FitResult) -> pd.Series[float]:
     import pandas as pd
 
     if isinstance(difficulties, pd.DataFrame):
-        has_predicted = "predicted" in difficulties
-        difficulties = (
-            difficulties["predicted"] if has_predicted else difficulties.squeeze("columns")
-        )
-    if not isinstance(difficulties, pd.Series):
-        raise TypeError(
-            "difficulties must be a Series by item, or a table by item with a column 'predicted', "
-            f"got {type(difficulties).__name__}"
-        )
-    labels = [str(label) for label in difficulties.index]
-    check_unique("difficulties must have one value per item", labels)
-    if result.places.keys().isdisjoint(labels):
-        first = f"the first is {short(labels[0])}" if labels else "there is none"
-        raise ValueError(f"difficulties must have labels of items of the result: {first}")
+        column = "predicted" if "predicted" in difficulties else difficulties.columns[0]
+        difficulties = difficulties[column]
+    labels = result.item_labels
+    of = {"value": "difficulty", "kind": "item"}
+    values = values_by_label("difficulties", difficulties, labels, **of)
     try:
-        return pd.to_numeric(difficulties.set_axis(labels)).astype(float)
+        return pd.to_numeric(pd.Series(values, labels, dtype=object)).astype(float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"difficulties must be numbers: {error}") from error

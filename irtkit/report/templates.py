@@ -15,6 +15,7 @@ from irtkit.findings import reasons_text
 from irtkit.pictures import fitted
 from irtkit.pictures.svg import svg
 from irtkit.printed import headings, is_text, percent, printable
+from irtkit.responses import item_texts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -98,5 +99,5 @@ def environment() -> Environment:
     made.filters["words"] = lambda table: [name for name in table if is_text(table[name])]
     made.filters |= {"reasons": reasons_text, "strong": strong_answer, "evidence": evidence}
     made.filters["headings"] = headings
-    made.globals |= {"svg": svg, "link": link, "pictures": fitted}
+    made.globals |= {"svg": svg, "link": link, "pictures": fitted, "item_texts": item_texts}
     return made

@@ -273,8 +273,12 @@ def test_bad_arguments_are_refused_and_nothing_is_written(inverted, tmp_path):
     result = quiet(inverted())
     for arguments, kind, message in (
         ({"predictions": [1, 2]}, TypeError, "predictions must be a DataFrame"),
-        ({"difficulties": [1, 2]}, TypeError, "difficulties must be a Series"),
-        ({"difficulties": pd.Series([1.0], ["strange"])}, ValueError, "must have labels of items"),
+        ({"difficulties": [1, 2]}, ValueError, "must have one difficulty per item"),
+        (
+            {"difficulties": pd.Series([1.0], ["strange"])},
+            ValueError,
+            "must have a difficulty for some item",
+        ),
         ({"title": " "}, ValueError, "title must be a text"),
         ({"date": 2026}, TypeError, "date must be a text"),
         ({"compare": "yes"}, TypeError, "compare must be True or False"),
