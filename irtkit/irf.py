@@ -33,7 +33,8 @@ Z95 = 1.959964  # Normal quantile of intervals of 95 %.
 _NODES = np.linspace(-8.5, 8.5, 851)  # Abilities in SDs, over which expectations are taken.
 # Slope per SD up to which every 10th node is enough: the trapezoid rule with steps of h has an
 # error of 2·exp(−2π²/(|a|h)) at a slope of a, here 5e-9.
-_MILD, _EVERY = 5.0, 10
+_MILD = 5.0
+_EVERY = 10
 _ITEMS_AT_ONCE = 256  # Items whose curves over all nodes fill a processor's second cache.
 
 
@@ -278,10 +279,8 @@ class ItemParameters:
 
     def __post_init__(self) -> None:
         for name in ("discrimination", "intercept", "guessing"):
-            values, n_items = (
-                as_numbers(name, getattr(self, name)),
-                np.shape(self.discrimination)[:1],
-            )
+            values = as_numbers(name, getattr(self, name))
+            n_items = np.shape(self.discrimination)[:1]
             by_ability = name == "discrimination" and values.ndim == 2
             if not by_ability and (values.ndim != 1 or values.shape != n_items):
                 rule = f"{name} must be one number per item, shape {n_items}"
@@ -302,7 +301,8 @@ class ItemParameters:
     ) -> ItemParameters:
         """Item parameters from discrimination a, difficulty b and guessing c (d = −ab)."""
         slope = as_numbers("discrimination", discrimination)
-        location, asymptote = as_numbers("difficulty", difficulty), as_numbers("guessing", guessing)
+        location = as_numbers("difficulty", difficulty)
+        asymptote = as_numbers("guessing", guessing)
         return cls(slope, -slope * location, np.broadcast_to(asymptote, slope.shape))
 
     @property
@@ -424,7 +424,8 @@ class ItemParameters:
         if self.steps is None:
             p = self.probability(abilities)
             return p * (1 - p)
-        p, scores = self.category_probability(abilities), np.arange(self.steps.shape[1])
+        p = self.category_probability(abilities)
+        scores = np.arange(self.steps.shape[1])
         return np.asarray(np.maximum(p @ scores**2 - (p @ scores) ** 2, 0.0) / self.top**2)
 
     def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
@@ -478,7 +479,8 @@ def log_probability(items: Items, theta: Array) -> Array:
     levels = items.levels
     if levels is None:
         z = np.multiply.outer(items.slope, theta) + items.intercept[:, None]
-        log_wrong, log_right = -softplus(z), -softplus(-z)
+        log_wrong = -softplus(z)
+        log_right = -softplus(-z)
         if items.logit_guessing is not None:
             log_wrong = log_wrong - softplus(items.logit_guessing)[:, None]
             log_right = np.logaddexp(-softplus(-items.logit_guessing)[:, None], z + log_wrong)
@@ -507,7 +509,8 @@ def level_curves(items: Items, theta: Array) -> tuple[Array, Array, Array]:
     Shapes (n_items, n_levels, n), the same, and (n_items, n_levels, n_levels − 1, n).
     """
     levels = items.levels
-    log_p, free = log_probability(items, theta), levels.free[:, :, None]
+    log_p = log_probability(items, theta)
+    free = levels.free[:, :, None]
     k = np.arange(levels.steps.shape[1])
     by_step = np.zeros((*log_p.shape[:2], len(k), len(theta)))
     if levels.model == "GPCM":

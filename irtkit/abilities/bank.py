@@ -87,7 +87,8 @@ class ItemBank:
 
         Scores are on the items ``counted``, (n, n_items), which are 0 or 1.
         """
-        share, tried = share[:, places], tried[:, places]
+        share = share[:, places]
+        tried = tried[:, places]
         respondents = self.chosen(places).posteriors(share, tried)
         unasked = counted.astype(np.float64)
         unasked[:, places] = 0

@@ -210,7 +210,8 @@ def fit_design(
     correlations = np.eye(design.n_abilities)
     steps_of_respondents = _respondent_steps(cells, design)
     steps_of_items = _Newton(cells.turned, design.estimated, _ITEM_CAP)
-    iteration, change = 0, np.inf
+    iteration = 0
+    change = np.inf
     for iteration in range(1, max_iterations + 1):
         before = items.leading
         respondents = steps_of_respondents.step(
@@ -240,7 +241,8 @@ def fit_design(
 
 def fold_in(cells: Cells, fitted: Fitted, start: Normals | None = None) -> Normals:
     """Posteriors of respondents with the items of a fit."""
-    n, k = len(cells.y), fitted.design.n_abilities
+    n = len(cells.y)
+    k = fitted.design.n_abilities
     respondents = start
     if respondents is None:
         mean = np.zeros((n, k + 1))
@@ -565,7 +567,8 @@ def _first_abilities(
     after the first are singular vectors. Their slopes are shrunk by what chance gives, since EM
     takes noise back by a few percent at a time.
     """
-    n, k = len(standard), design.n_abilities
+    n = len(standard)
+    k = design.n_abilities
     residual = standard.copy()
     theta = np.zeros((n, k))
     kept = np.ones(k)

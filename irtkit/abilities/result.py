@@ -87,7 +87,8 @@ class SeveralAbilities:
         right, trials = np.zeros((2, len(self.fitted.ability), len(self.fitted.items.mean)))
         if result.responses is not None:
             right, trials = result.patterns.dense()
-        right, trials = right[:, chosen], trials[:, chosen]
+        right = right[:, chosen]
+        trials = trials[:, chosen]
         items = self.fitted.known_items.chosen(chosen)
         return expected_score(right, trials, self.fitted.respondents, items)
 
@@ -219,8 +220,10 @@ def result_of_several(
     log_likelihood: float,
 ) -> FitResult:
     """The result of a fit with several abilities."""
-    fitted, counts = several.fitted, patterns.counts
-    n, n_items = len(responses.respondents), len(responses.items)
+    fitted = several.fitted
+    counts = patterns.counts
+    n = len(responses.respondents)
+    n_items = len(responses.items)
     errors = np.sqrt(np.linalg.diagonal(ability_covariances))
     status = np.where(counts.all_right | counts.all_wrong, "no variance", "ok").astype(object)
     status[fitted.unbounded] = "unbounded"

@@ -48,7 +48,8 @@ def _near_zero(cells: Cells, fitted: Fitted) -> tuple[Array, Array]:
 
     Each response is taken out of the abilities that it is compared with, in one Newton step.
     """
-    theta, pattern = fitted.ability, fitted.design.pattern
+    theta = fitted.ability
+    pattern = fitted.design.pattern
     n, k = theta.shape
     weights = cells.weights.astype(np.float64)
     tried = np.maximum(weights.sum(axis=0), 1e-9)

@@ -312,12 +312,13 @@ def _scale_errors(result: FitResult, fixed: NDArray[np.bool_], covariances: Arra
     moves = np.zeros((len(information), size, 2))  # H
     moves[:, 1, 0] = moves[:, 0, 1] = items.discrimination
     in_sds = np.eye(size)
-    in_sds[0, 0], in_sds[1, 0] = sd, mean
+    in_sds[0, 0] = sd
+    in_sds[1, 0] = mean
     errors = in_sds @ covariances[answered] @ in_sds.T
     weighed: Any = moves.swapaxes(1, 2) @ information
     effect = np.linalg.pinv((weighed @ moves).sum(axis=0)) @ weighed
     variances = np.diag((effect @ errors @ effect.swapaxes(1, 2)).sum(axis=0))
-    return np.asarray(variances**0.5)
+    return variances**0.5
 
 
 def changes_since(

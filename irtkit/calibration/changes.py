@@ -99,7 +99,7 @@ class Changes(NamedTuple):
     @property
     def error(self) -> Array:
         """Standard error of δ."""
-        return np.asarray(np.sqrt(self.covariance[:, -1, -1]))
+        return np.sqrt(self.covariance[:, -1, -1])
 
 
 def changes(
@@ -201,7 +201,8 @@ def _counted(patterns: Patterns, items: ItemParameters, kept: Marks) -> Group:
     curves = ItemCurves(asked, nodes.theta)
     parts = [curves.log_likelihood(right, tried) for _, right, tried in float_blocks(part)]
     log_likelihood = np.concatenate(parts)
-    mean, sd = 0.0, 1.0
+    mean = 0.0
+    sd = 1.0
     for _ in range(_STEPS):
         _, weights = normalised(log_likelihood + nodes.normal_log_weights(sd, mean))
         means = weights @ nodes.theta
@@ -307,7 +308,9 @@ def _mixture(z: Array, error: Array) -> Mixture:
         squares = (weight * (along - mean) ** 2).sum(axis=1, keepdims=True)
         sd = np.maximum(np.sqrt((squares + 2) / (n + 2)), 1.0)
     side = (z < 0).astype(int)
-    mean, sd, n = mean[side, 0], sd[side, 0], n[side, 0]
+    mean = mean[side, 0]
+    sd = sd[side, 0]
+    n = n[side, 0]
     reliable = 1 - 1 / sd**2
     expected = mean + reliable * (np.abs(z) - mean)
     common = (1 - reliable) * sd / np.sqrt(n + 1)

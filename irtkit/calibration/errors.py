@@ -70,7 +70,8 @@ class _Cells(NamedTuple):
 
     def scores(self, point: float, size: int) -> list[Any]:
         """Scores by slope, intercept (and logit of guessing) at θ + point · SD, as tables."""
-        (slope, intercept, c), (theta, sd) = self.items, self.respondents
+        slope, intercept, c = self.items
+        theta, sd = self.respondents
         theta = theta + np.float32(point) * sd
         s = logistic(slope * theta + intercept)
         if size == 2:

@@ -78,7 +78,8 @@ if TYPE_CHECKING:
 
 _GUESSING = -2.0  # Logit that searches start from: c = 0.12, between none and five choices (0.2).
 # The common guessing is looked for at these angles φ, c = sin² φ from 0.001 to 0.5, then closer.
-_ANGLES, _CLOSER = np.linspace(0.03, np.pi / 4, 8), 0.03
+_ANGLES = np.linspace(0.03, np.pi / 4, 8)
+_CLOSER = 0.03
 
 
 def fitted(
@@ -597,7 +598,8 @@ def likeliest_guessing(patterns: Patterns, prior: WeakPrior) -> tuple[float, Ite
             below = best - value if value < best else 0.0
             if search.done or search.expected < tol * (1 + below):
                 break
-        log_posterior[angle], fitted_at[angle] = value, search.x
+        log_posterior[angle] = value
+        fitted_at[angle] = search.x
 
     def likeliest() -> float:
         fine = np.linspace(_ANGLES[0], _ANGLES[-1], 15_001)

@@ -132,7 +132,8 @@ class MarginalLikelihood:
         self, items: Items, populations: Sequence[Population]
     ) -> tuple[Population, ...]:
         """The population of every group of the patterns."""
-        (first, *others), copies = populations, self.engine.patterns.multiplicity
+        first, *others = populations
+        copies = self.engine.patterns.multiplicity
         return first, Population(first.mean, synthetic_sd(items, first.sd, copies)), *others
 
 
@@ -520,7 +521,7 @@ def prior_at(
     """
     common = parameters.common_slope
     if parameters.levels is None:
-        return prior.at(items, hyper, common_slope=common, copies=copies)  # type: ignore[no-any-return]
+        return prior.at(items, hyper, common_slope=common, copies=copies)
     values = np.concatenate([items.slope[:, None], items.steps], axis=1)[:, :, None]
     typical = parameters.typical
     slope, intercept = (typical @ values)[:, :, 0].T
@@ -531,7 +532,7 @@ def prior_at(
     around = precision * deviations.mT @ deviations
     pull = precision * deviations.mT @ off
     gradient = typical.mT @ density.gradient[:, :, None] - pull
-    return density._replace(  # type: ignore[no-any-return]
+    return density._replace(
         log_density=density.log_density - 0.5 * precision * float((off**2).sum()),
         gradient=gradient[:, :, 0],
         blocks=typical.mT @ density.blocks @ typical + around,

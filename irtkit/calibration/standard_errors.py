@@ -319,7 +319,7 @@ def covariances(
         along_all = patterns.copies(scored(directions))
         exponential = scores.exponential and scores.complete and not population.n
         kind = _CompleteData if exponential else _Polynomials
-        missing = kind(scores, along_all)
+        missing: Any = kind(scores, along_all)
         system, of_population_known = scores.system(missing.add)
     else:
         system, of_population_known = scores.system(None)
@@ -433,42 +433,37 @@ def prior_information(
     """
     n_learned = parameters.n_hyper
     values = parameters.table(at)
-    size = len(values)
-    blocks = np.zeros((parameters.n_items, size, size))
-    border = np.zeros((parameters.n_items, size, n_learned))
+    size, n_free = values.shape
+    by_item = np.zeros((parameters.n_items, size, size + n_learned))
     corner = np.zeros((n_learned, n_learned))
     if prior is None:
-        return PriorInformation(blocks, border, corner)
+        return PriorInformation(by_item, by_item[:, :, size:], corner)
     learned = np.array([at.hyper.location, at.hyper.log_scale])
 
-    def gradients(table: Array, hyper: Array) -> tuple[Array, Array]:
-        location, log_scale = map(float, hyper)
-        moved = parameters.of_table(table)
-        density = prior_at(prior, parameters, moved, Hyper(log_scale, location), copies)
+    def gradients(table: Array) -> tuple[Array, Array]:
+        location, log_scale = (*table[size:, 0], *learned[n_learned:])
+        hyper = Hyper(float(log_scale), float(location))
+        moved = parameters.of_table(table[:size])
+        density = prior_at(prior, parameters, moved, hyper, copies)
         return density.gradient, density.by_hyper[:n_learned]
 
-    free = parameters.free
-    for k in range(size + n_learned):
-        by_item = np.zeros_like(values)
-        by_hyper = np.zeros(2)
-        moved, given = (by_item, values) if k < size else (by_hyper, learned)
-        place = k if k < size else k - size
-        moved[place] = step = _STEP * (1 + np.abs(given[place]))
-        before = gradients(values - by_item, learned - by_hyper)
-        after = gradients(values + by_item, learned + by_hyper)
-        width = 2 * np.reshape(step, (-1, 1))
-        falls = (before[0] - after[0]) / width
-        if k < size:
-            blocks[free, :, k] = falls
-        else:
-            border[free, :, place] = falls
-            corner[:, place] = (before[1] - after[1]) / (2 * step)
+    table = np.vstack([values, np.tile(learned[:n_learned, None], n_free)])
+    for k, row in enumerate(table):
+        step = np.zeros_like(table)
+        step[k] = _STEP * (1 + np.abs(row))
+        before, by_learned = gradients(table - step)
+        after, by_learned_after = gradients(table + step)
+        by_item[parameters.free, :, k] = (before - after) / (2 * step[k, :, None])
+        if k >= size:
+            corner[:, k - size] = (by_learned - by_learned_after) / (2 * step[k, 0])
+    border = by_item[:, :, size:]
+    blocks = by_item[:, :, :size]
     blocks = (blocks + blocks.mT) / 2
     if parameters.unit_slopes:  # d/d log σ = σ d/dσ
         sd = at.populations[0].sd
         for part in (blocks, blocks.mT, border):
             part[:, 0] *= sd
-        gradient = gradients(values, learned)[0]
+        gradient = gradients(table)[0]
         blocks[:, 0, 0] -= sd * gradient[:, 0]
     return PriorInformation(blocks, border, (corner + corner.T) / 2)
 
@@ -731,7 +726,7 @@ class _Polynomials:
     def total(self) -> Array:
         """Covariances of the scores, (r, r)."""
         if self.turn.shape[1] < len(self.turn):
-            return self.missing  # type: ignore[no-any-return]
+            return self.missing
         return self.turn.T @ self.missing @ self.turn
 
 

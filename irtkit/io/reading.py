@@ -166,7 +166,7 @@ def with_levels(given: object, **reading: Any) -> tuple[ResponseMatrix, list[Fin
     """Read responses, and say in which items whole numbers from 0 were taken as levels."""
     if isinstance(given, ResponseMatrix) or reading.get("levels"):
         return as_responses(given, **reading), []
-    matrix = read_responses(given, **reading, levels=FOUND)
+    matrix = read_responses(given, **reading | {"levels": FOUND})
     if not has_points(matrix):
         return matrix, []
     leveled = levels_found(matrix)

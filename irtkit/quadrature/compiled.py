@@ -34,7 +34,8 @@ _TYPICAL_NODES = 48
 """Nodes that parts of the matrix are cut for, before nodes are placed. Usual are 32 to 160."""
 _AXIS = "respondents"
 _untyped: Any = jax  # For those of its functions that have no types.
-_SHARED_OUT, _EVERYWHERE = _untyped.P(_AXIS), _untyped.P()
+_SHARED_OUT = _untyped.P(_AXIS)
+_EVERYWHERE = _untyped.P()
 """How arrays lie on a mesh: respondents by first axis, all else whole on every device."""
 _MOST_PROGRAMS = 40
 """Shapes of matrices that programs are kept for: a quarter of what there are maps for."""

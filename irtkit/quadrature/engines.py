@@ -130,6 +130,22 @@ class Curves(NamedTuple):
     if rows are sparse."""
 
 
+def moments(xp: Any, joint: Any, powers: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Posteriors by the log of likelihood times prior at nodes, the first axis, which is changed.
+
+    Log marginal likelihoods, means and variances, weights up to factors, and the sums of these.
+    ``powers`` are those of θ at the nodes, 0 to 2, in the number type of the weights.
+    """
+    peak = joint.max(axis=0)
+    joint -= peak
+    log_weights = xp.maximum(joint.astype(powers.dtype), LEAST_LOG_WEIGHT)
+    weights = xp.exp(log_weights)
+    mass, first, second = powers @ weights
+    mean = first / mass
+    variance = second / mass - mean**2
+    return peak + xp.log(mass.astype(xp.float64)), mean, variance, weights, mass
+
+
 def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
     """Curves of all items."""
     xp = backend.xp
@@ -201,16 +217,9 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> tuple[Sums, Poster
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
         answers = _answers(xp, traits, Rows(*part), dtype)
         joint = log_joint(inputs, shared, answers)
-        peak = joint.max(axis=0)
-        joint -= peak
-        log_weights = xp.maximum(joint.astype(dtype), LEAST_LOG_WEIGHT)
-        weights = xp.exp(log_weights)
-        mass, first, second = powers @ weights
-        log_marginal = peak + xp.log(mass.astype(xp.float64))
+        log_marginal, mean, variance, weights, mass = moments(xp, joint, powers)
         frequency = 1 if answers.frequency is None else answers.frequency.astype(dtype)
         weights *= frequency / mass
-        mean = first / mass
-        variance = second / mass - mean**2
         sd = xp.sqrt(xp.maximum(variance, 0.0))
         counted_mean = (frequency * mean).astype(xp.float64)
         by_item: tuple[Any, ...] = ()

@@ -51,7 +51,8 @@ class ItemCurves:
     @cached_property
     def log_wrong(self) -> Array:
         """Log probability of a wrong answer without guessing, (n_items, n_nodes)."""
-        slope, intercept = self.items.discrimination, self.items.intercept
+        slope = self.items.discrimination
+        intercept = self.items.intercept
 
         def log_wrong(theta: Array) -> Array:
             return -softplus(np.multiply.outer(theta, slope) + intercept)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.data.patterns import REAL
-from irtkit.quadrature.engines import Posteriors, Totals
+from irtkit.quadrature.engines import Posteriors, Totals, moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,9 +52,8 @@ class Table:
     def __init__(self, inputs: Inputs, shared: Curves, *, fine: bool = False) -> None:
         slope = inputs.copies(inputs.items.slope)
         theta = inputs.grid.nodes.theta
-        self._theta = theta
         self._powers = np.array([np.ones_like(theta), theta, theta**2])
-        self._log_weights = (inputs.grid.log_weights[REAL] + shared.all_wrong)[:, None]
+        log_weights = (inputs.grid.log_weights[REAL] + shared.all_wrong)[:, None]
         self._lowest = np.minimum(slope, 0).sum()
         range_of_scores = float(np.abs(slope).sum())
         reach = max(range_of_scores, 1e-3) * _BEYOND
@@ -66,7 +65,8 @@ class Table:
             self._width = reach / self.n_steps
             steps = np.arange(self.n_steps + 1)
             scores = self._lowest + self._width * steps
-            self._at = self._cumulants(scores)
+            joint = np.multiply.outer(theta, scores) + log_weights
+            self._at = moments(np, joint, self._powers)
             widest = float(np.sqrt(self._at[2].max()))
             n_needed = int(reach * widest / step) + 2
             wanted = min(n_needed, _MOST_STEPS)
@@ -76,19 +76,6 @@ class Table:
         from_right = _HERMITE[:, 3:] @ ends[:, 1:]
         self.polynomials = from_left + from_right
         """Coefficients of 1, t, … t⁵ in every step, (6, n_steps)."""
-
-    def _cumulants(self, scores: Array) -> tuple[Array, ...]:
-        """f, f′ and f″ at some scores, posterior weights up to factors, and their sums."""
-        joint = np.multiply.outer(self._theta, scores)
-        joint += self._log_weights
-        peak = joint.max(axis=0)
-        joint -= peak
-        weights = np.exp(joint, out=joint)
-        mass, first, second = self._powers @ weights
-        log_marginal = peak + np.log(mass)
-        mean = first / mass
-        variance = second / mass - mean**2
-        return log_marginal, mean, variance, weights, mass
 
     def locate(self, scores: Array) -> tuple[NDArray[np.intp], Array]:
         """Step that holds each score, and how far into it the score lies, from 0 to 1."""

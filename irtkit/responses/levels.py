@@ -119,11 +119,14 @@ def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
     Others are right or wrong, scores between 0 and 1, or trials.
     """
     require(model, matrix)
-    tried, scored = matrix.trials, matrix.cells.scored
-    top, kinds = tried.max(axis=0), kinds_of(matrix)
+    tried = matrix.trials
+    scored = matrix.cells.scored
+    top = tried.max(axis=0)
+    kinds = kinds_of(matrix)
     scored = np.zeros(matrix.n_items, bool) if scored is None else scored
     levels = (kinds == "levels") | ((kinds == "") & (top > 1))
-    several, unequal = tried > 1, (tried > 0) & (tried != top)
+    several = tried > 1
+    unequal = (tried > 0) & (tried != top)
     part = matrix.successes % 1 > 0
     of_levels = (
         "a level out of the highest one, the same for all of them and at most "
@@ -149,7 +152,8 @@ def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
 
 def kinds_of(matrix: ResponseMatrix) -> NDArray[np.str_]:
     """Kinds that the item table declares, "" where it does not. Other words declare nothing."""
-    table, kinds = matrix.item_table, np.full(matrix.n_items, "", dtype="<U8")
+    table = matrix.item_table
+    kinds = np.full(matrix.n_items, "", dtype="<U8")
     if table is None or "kind" not in table or not table["kind"].isin(KINDS).any():
         return kinds
     declared = table["kind"].isin(KINDS).to_numpy()

@@ -225,7 +225,8 @@ class Coder:
             low, high = ranges
         elif ranges is not None:
             pairs = np.array([ranges.get(name, (0.0, 1.0)) for name in items])[columns]
-            low, high = pairs[..., 0], pairs[..., 1]
+            low = pairs[..., 0]
+            high = pairs[..., 1]
         codes, trials = self._coded(cells, low, high)
         self.n_given += int(np.count_nonzero(codes != MISSING))
         self.n_right += int(np.count_nonzero(codes == 1))
@@ -269,7 +270,8 @@ class Coder:
         return together.assign(plain=plain[which])
 
     def _coded(self, cells: Array, low: Any, high: Any) -> tuple[Array, Any]:
-        marking, numbers = self.marking, cells.dtype.kind in "biuf"
+        marking = self.marking
+        numbers = cells.dtype.kind in "biuf"
         if numbers and not (marking.right or marking.order):
             self._has_numbers = True
             codes = (cells >= (1 if marking.threshold is None else marking.threshold)).astype("i1")
@@ -361,7 +363,8 @@ class Coder:
         code, remedies = proposals(written, self.marking, seen)
         ranges = self.marking.score_range
         if ranges is not None and isinstance(first["plain"], float):
-            code, remedies = "outside-range", [ask("score-range", score_range=...)]
+            code = "outside-range"
+            remedies = [ask("score-range", score_range=...)]
             ends = ranges if isinstance(ranges, tuple) else ranges.get(item, (0.0, 1.0))
             cell["low"], cell["high"] = ends
         strange = np.unique(odd["column"])

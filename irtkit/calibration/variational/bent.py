@@ -43,11 +43,15 @@ _LOGITS = 1.5 * np.arange(-5.0, 6.0)
 _SPLINE = CubicSpline(np.arange(len(_LOGITS)), np.eye(len(_LOGITS)))
 _PLACES = np.linspace(0, len(_LOGITS) - 1, 10 * len(_LOGITS) - 9)
 _FINE = _SPLINE(_PLACES)
-_STEPS, _LONGEST, _MOST_CHANGE = 5, 2.0, 4.0
+_STEPS = 5
+_LONGEST = 2.0
+_MOST_CHANGE = 4.0
 """Newton steps at each logit, the longest in SDs, and the most by which one changes a variance."""
-_MOST_NODES, _LEAST_COUNT = 40, 0.5
+_MOST_NODES = 40
+_LEAST_COUNT = 0.5
 """Most nodes of posteriors, and the number of responses below which it is treated as 0."""
-_LEVELS, _APART = (-7.0, 0.5), 0.1
+_LEVELS = (-7.0, 0.5)
+_APART = 0.1
 """Lowest and highest logit of a chance level that is learned, and a step for its curvature."""
 _NODES, NODE_WEIGHTS = normal_rule(7)
 _TO_NODES = np.linalg.inv(hermevander(_NODES, len(_NODES) - 1))
@@ -60,7 +64,8 @@ def _product_rule(n: int) -> tuple[Array, Array]:
     return points, np.outer(weights, weights).ravel()
 
 
-_COARSE, _DENSE = _product_rule(3), _product_rule(5)
+_COARSE = _product_rule(3)
+_DENSE = _product_rule(5)
 
 
 class Bent(NamedTuple):
@@ -81,7 +86,7 @@ class Bent(NamedTuple):
         own = np.einsum("...jg,jgk->...jk", share, self.own)
         factor = np.einsum("...jg,jgkl->...jkl", share, self.factor)
         own[..., :2] += (factor @ deviates[..., :2, None])[..., 0]
-        return np.asarray(own)
+        return own
 
 
 class ItemLikelihoods(NamedTuple):
@@ -108,7 +113,8 @@ class ItemLikelihoods(NamedTuple):
             group = np.searchsorted((theta[1:] + theta[:-1]) / 2, nodes.theta @ part.weights)
             for k in np.unique(group):
                 here = np.flatnonzero(group == k)
-                right, tried = part.right[here].T @ counted[here], counted[here].sum(axis=0)
+                right = part.right[here].T @ counted[here]
+                tried = counted[here].sum(axis=0)
                 if part.answered is not None:
                     tried = part.answered[here].T @ counted[here]
                 weights[..., k] += np.stack([right, np.maximum(tried - right, 0.0)])
@@ -179,7 +185,8 @@ def _tilted(ridges: Ridges, target: Target, level: float) -> tuple[Array, Array]
     A beta density that moves multiplies that of a logit x by exp(tx).
     """
     prior: Any = target.prior
-    chance, usual = expit(level), prior.guessing_density
+    chance = expit(level)
+    usual = prior.guessing_density
     weight = usual.alpha + usual.beta - 2
     log_mass = ridges.log_mass + weight * (chance - prior.chance) * ridges.logits
     log_mass -= betaln(1 + weight * chance, 1 + weight * (1 - chance))
@@ -198,7 +205,9 @@ def bent_posterior(
     state: State, batches: Batches, *, chance_is_learned: bool
 ) -> tuple[Guide, Bent]:
     """The guide, and the distribution of items around it, moved by a natural-gradient step."""
-    target, guide, nodes = state.target, state.guide, state.nodes
+    target = state.target
+    guide = state.guide
+    nodes = state.nodes
     ridges = _tabulated(state, batches)
     bent = _at_quantiles(ridges)
     root = guide.common_root()
@@ -210,7 +219,8 @@ def bent_posterior(
         )
     parameters = np.stack([target.coordinates.parameters(point) for point in points])
     _, gradients = batches.evaluate(parameters, nodes)
-    own, shared = np.zeros_like(guide.own), np.zeros_like(guide.shared)
+    own = np.zeros_like(guide.own)
+    shared = np.zeros_like(guide.shared)
     for point, at, by_parameters in zip(points, parameters, gradients, strict=True):
         _, gradient = target.pulled_back(point, at, by_parameters)
         own += (gradient.own + target.of_coordinates(point)[1]) / len(points)
@@ -224,7 +234,8 @@ def bent_posterior(
 
 def _tabulated(state: State, batches: Batches) -> Ridges:
     """Distributions of all items, given what is shared."""
-    target, guide = state.target, state.guide
+    target = state.target
+    guide = state.guide
     at_mean = target.coordinates.parameters(guide.mean)
     responses = ItemLikelihoods.of(batches.patterns, at_mean, state.nodes)
     size = len(responses.theta) * len(_LOGITS) * len(_DENSE[0])
@@ -234,7 +245,9 @@ def _tabulated(state: State, batches: Batches) -> Ridges:
 
 def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, block: slice) -> Ridges:
     """Distributions of some items, given what is shared."""
-    own, factor, n = guide.own[block], guide.factor[block][:, [2, 0, 1]], len(_LOGITS)
+    own = guide.own[block]
+    factor = guide.factor[block][:, [2, 0, 1]]
+    n = len(_LOGITS)
     guessing_first = np.linalg.cholesky(factor @ factor.transpose(0, 2, 1))
     logits = own[:, 2, None] + guessing_first[:, :1, 0] * _LOGITS
     mean = own[:, None, :2] + guessing_first[:, None, 1:, 0] * _LOGITS[:, None]
@@ -246,10 +259,11 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, block: sli
         at[..., :2] = mean[:, :, None] + np.einsum("jgkl,pl->jgpk", root, points)
         at[..., 2] = logits[:, :, None]
         places = np.repeat(np.arange(len(guide.own))[block], n * len(points))
-        repeated, point = target.chosen(places), Point(at.reshape(-1, 3), guide.shared)
+        repeated = target.chosen(places)
+        point = Point(at.reshape(-1, 3), guide.shared)
         parameters = repeated.coordinates.parameters(point)
         likelihood = responses.at(parameters.reshape(len(at), -1, 3), block).ravel()
-        return np.asarray(likelihood + repeated.by_item(point, parameters)).reshape(at.shape[:3])
+        return (likelihood + repeated.by_item(point, parameters)).reshape(at.shape[:3])
 
     points, weights = _COARSE
     squares = np.einsum("pk,pl->pkl", points, points) - np.eye(2)
@@ -259,7 +273,8 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, block: sli
         axes /= np.sqrt(np.clip(size, 1 / _MOST_CHANGE, _MOST_CHANGE))[:, :, None]
         step = axes @ (axes.swapaxes(2, 3) @ (weighted @ points)[..., None])
         step /= np.maximum(1.0, np.linalg.norm(step, axis=2, keepdims=True) / _LONGEST)
-        mean, root = mean + (root @ step)[..., 0], root @ axes
+        mean = mean + (root @ step)[..., 0]
+        root = root @ axes
     points, weights = _DENSE
     value = log_density(points) + 0.5 * (points**2).sum(axis=1) + np.log(weights)
     log_mass = logsumexp(value, axis=2)

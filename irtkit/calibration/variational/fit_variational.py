@@ -67,8 +67,10 @@ def variational_estimates(
     ``models`` are the model asked for, and the model of the items. ``learns_chance`` is whether all
     items have one chance level, which was not given.
     """
-    (model, of_items), size = models, settings.batch
-    sampled, correlation = patterns, None
+    model, of_items = models
+    size = settings.batch
+    sampled = patterns
+    correlation = None
     if size is not None and _BATCHES_AT_START * size < patterns.n:
         order = np.random.default_rng([settings.seed, 0, 3]).permutation(patterns.n)
         sampled = patterns.chosen(np.sort(order[: _BATCHES_AT_START * size]))
@@ -108,7 +110,8 @@ def _start(
     if prior is None:
         problem, maximum = empirical_bayes(problem, maximum, batches.schedule)
         prior = problem.prior
-        log_scale, location = math.log(prior.slope), -prior.difficulty
+        log_scale = math.log(prior.slope)
+        location = -prior.difficulty
     items = problem.items(maximum.x)
     if items.logit_guessing is not None:
         items = items._replace(logit_guessing=np.maximum(items.logit_guessing, _LEAST_LOGIT))
@@ -125,7 +128,10 @@ def _summary(
     learns_chance: bool,
 ) -> Estimates:
     """Posterior means and SDs, and the likelihood at the means."""
-    patterns, target, guide, bent = batches.patterns, state.target, state.guide, None
+    patterns = batches.patterns
+    target = state.target
+    guide = state.guide
+    bent = None
     abilities = abilities_of(state, batches)
     if target.coordinates.model == "3PL":
         guide, bent = bent_posterior(state, batches, chance_is_learned=learns_chance)
@@ -137,14 +143,16 @@ def _summary(
         covariance[:, :, 2] /= slope[:, None]
     items = Items(*parameters.T)
     # of real respondents, on dense nodes that reach as far beyond each posterior mean as after EM
-    real, reached = patterns.real, 0.0
+    real = patterns.real
+    reached = 0.0
     dense = posteriors = batches.posteriors(parameters, state.nodes)
     for _ in range(MOST_REPAIRS):
         farthest = float((np.abs(dense.mean) + FAR * dense.sd)[real].max())
         if farthest <= reached:
             break
         density = batches.schedule.density(items, batches.problem.engine.patterns, farthest)
-        dense, reached = batches.posteriors(parameters, density.nodes(2, 2)), density.theta[-1]
+        dense = batches.posteriors(parameters, density.nodes(2, 2))
+        reached = density.theta[-1]
     log_likelihood = float(dense.log_marginal[real].sum())
     error = abs(log_likelihood - float(posteriors.log_marginal[real].sum()))
     return Estimates(

@@ -13,7 +13,7 @@ There a normal approximation is stationary (Opper & Archambeau 2009).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -88,20 +88,21 @@ class Guide(NamedTuple):
     def common_root(self) -> Array:
         """Symmetric square root of the covariance of what is shared."""
         values, vectors = np.linalg.eigh(self.common)
-        return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+        return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
     def own_covariance(self) -> Array:
         """Covariance of own coordinates of each item, (n_items, k, k)."""
         shared = (self.loading @ self.common) @ self.loading.transpose(0, 2, 1)
-        return np.asarray(self.factor @ self.factor.transpose(0, 2, 1) + shared)
+        return self.factor @ self.factor.transpose(0, 2, 1) + shared
 
     def sds(self) -> Array:
         """SDs of own coordinates, (n_items, k)."""
-        return np.asarray(np.sqrt(np.einsum("jkk->jk", self.own_covariance())))
+        return np.sqrt(np.einsum("jkk->jk", self.own_covariance()))
 
     def entropy(self) -> float:
         """Differential entropy in nats."""
-        n, size = len(self.shared), self.own.size + len(self.shared)
+        n = len(self.shared)
+        size = self.own.size + len(self.shared)
         _, rest, inner = self._given_shared()
         total = 0.5 * size * (1 + math.log(2 * math.pi))
         total += np.log(np.einsum("jkk->jk", self.factor)).sum()
@@ -114,10 +115,11 @@ class Guide(NamedTuple):
         The loading is in units of the factors, one row for each own coordinate.
         """
         n = len(self.shared)
-        head, side = self.common[:n, :n], self.common[:n, n:]
-        by_shared = np.asarray(np.linalg.solve(head, side))
-        inner = np.asarray(np.linalg.solve(self.factor, self.loading[:, :, n:]))
-        rest = np.asarray(self.common[n:, n:] - side.T @ by_shared)
+        head = self.common[:n, :n]
+        side = self.common[:n, n:]
+        by_shared: Any = np.linalg.solve(head, side)
+        inner: Any = np.linalg.solve(self.factor, self.loading[:, :, n:])
+        rest = self.common[n:, n:] - side.T @ by_shared
         return by_shared, rest, inner.reshape(self.own.size, -1)
 
     def around(self, seed: int) -> list[Point]:
@@ -158,11 +160,13 @@ def information_at(target: Target, points: list[Point], systems: list[System]) -
 
 
 def _information(target: Target, point: Point, system: System) -> Information:
-    coordinates, n = target.coordinates, target.coordinates.n_shared
+    coordinates = target.coordinates
+    n = target.coordinates.n_shared
     by_own, by_shared = coordinates.jacobian(point)
     back = by_own.transpose(0, 2, 1)
     prior = target.coupled(point, coordinates.parameters(point))
-    blocks, hyper = system.item_blocks + prior.blocks, slice(2 - n, 2)
+    blocks = system.item_blocks + prior.blocks
+    hyper = slice(2 - n, 2)
     with_hyper = blocks @ by_shared + prior.border[:, :, hyper]
     corner = np.einsum("jkr,jks->rs", by_shared, with_hyper) + prior.corner[hyper, hyper]
     corner += np.einsum("jkr,jks->rs", prior.border[:, :, hyper], by_shared)
@@ -199,7 +203,7 @@ def guide_of(
         bend = -by_slope * target.coordinates.slopes(mean)[2]
         own[:, 0, 0] += np.maximum(bend, -_BENT_AT_MOST / _inverses(own)[:, 0, 0])
     own = minus_missing_information(own, _inverses(own), information.missing)
-    factor = np.asarray(np.linalg.cholesky(_inverses(_positive(own))))
+    factor: Any = np.linalg.cholesky(_inverses(_positive(own)))
     return Guide(mean.own, mean.shared, factor, loading, _inverse(rest))
 
 
@@ -218,14 +222,15 @@ def _positive(own: Array) -> Array:
 def _rotations(generator: np.random.Generator, n_items: int, k: int) -> Array:
     """A random orthogonal matrix for each item, (n_items, k, k)."""
     if k == 1:
-        return np.asarray(generator.choice((-1.0, 1.0), size=(n_items, 1, 1)))
+        return generator.choice((-1.0, 1.0), size=(n_items, 1, 1))
     if k == 2:
         angle = generator.uniform(0.0, 2 * math.pi, n_items)
-        cos, sin = np.cos(angle), np.sin(angle)
+        cos = np.cos(angle)
+        sin = np.sin(angle)
         return np.stack([np.stack([cos, -sin], 1), np.stack([sin, cos], 1)], 1)
     turned = np.linalg.qr(generator.normal(size=(n_items, k, k)))[0]
     # a factorisation has fixed signs, which would move all items together
-    return np.asarray(turned * generator.choice((-1.0, 1.0), size=(n_items, 1, k)))
+    return turned * generator.choice((-1.0, 1.0), size=(n_items, 1, k))
 
 
 def _inverses(matrices: Array) -> Array:
@@ -233,7 +238,7 @@ def _inverses(matrices: Array) -> Array:
 
 
 def _symmetric(matrices: Array) -> Array:
-    return np.asarray((matrices + np.swapaxes(matrices, -1, -2)) / 2)
+    return (matrices + np.swapaxes(matrices, -1, -2)) / 2
 
 
 def _inverse(matrix: Array) -> Array:
@@ -241,4 +246,4 @@ def _inverse(matrix: Array) -> Array:
     scale = np.sqrt(np.maximum(np.diag(matrix), _ROUNDING))
     values, vectors = np.linalg.eigh(_symmetric(matrix / np.outer(scale, scale)))
     kept = vectors / np.sqrt(np.maximum(values, _ROUNDING))
-    return np.asarray((kept @ kept.T) / np.outer(scale, scale))
+    return (kept @ kept.T) / np.outer(scale, scale)

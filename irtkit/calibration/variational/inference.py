@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 _MAX_STEP_SDS = 1.5
 """Longest step of an item, in posterior SDs: farther out the information is another."""
-_SHRINKING, _LEAST_RATE = 0.9, 1 / 8
+_SHRINKING = 0.9
+_LEAST_RATE = 1 / 8
 """Ratio of steps up to which they converge, and the least share of a step that is taken: steps of
 that share shrink by as much."""
 _SLACK = 0.3
@@ -268,7 +269,9 @@ def abilities_of(state: State, batches: Batches) -> Abilities:
     The variance of an ability is the mean of its variances given the items plus the variance of its
     means, on the sample's scale at each point.
     """
-    target, guide, real = state.target, state.guide, batches.patterns.real
+    target = state.target
+    guide = state.guide
+    real = batches.patterns.real
     points = guide.points(batches.seed)
     shape = len(points), len(real)
     mean, sd, scaled, scaled_sd = (np.empty(shape) for _ in range(4))

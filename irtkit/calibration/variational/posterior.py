@@ -142,14 +142,16 @@ class Posterior:
         common = self._common(generator, n)
         drawn = np.concatenate(list(self._items(generator, common)), axis=1)
         slope, intercept, *guessing = np.moveaxis(drawn, 2, 0)
-        mean, sd = self.abilities.population_mean, self.abilities.given_items
+        mean = self.abilities.population_mean
+        sd = self.abilities.given_items
         moved, _ = common_ability_basis(mean)
         ability = mean + common[:, len(self.guide.shared) :] @ moved.T
         ability = ability + sd * generator.normal(size=ability.shape)
         if scale == "sample":
             answered = (self.abilities.mean != 0) | (self.abilities.given_items < 1)
             real = ability[:, answered & ~self.synthetic]
-            centre, spread = real.mean(axis=1, keepdims=True), real.std(axis=1, keepdims=True)
+            centre = real.mean(axis=1, keepdims=True)
+            spread = real.std(axis=1, keepdims=True)
             spread[spread == 0] = 1.0  # of a single respondent
             ability = (ability - centre) / spread
             intercept = intercept + slope * centre
@@ -197,7 +199,8 @@ class Posterior:
         generator = np.random.default_rng(seed)
         intervals = []
         for drawn in self._items(generator, self._common(generator, n)):
-            slope, intercept = drawn[:, :, 0], drawn[:, :, 1]
+            slope = drawn[:, :, 0]
+            intercept = drawn[:, :, 1]
             slope, _ = self._in_units(slope, np.zeros((n, 1)))
             with np.errstate(divide="ignore"):
                 parts = [slope, -intercept / slope, intercept]
@@ -222,11 +225,12 @@ class Posterior:
     def _common(self, generator: np.random.Generator, n: int) -> Array:
         """Draws of shared coordinates and shifts, (n, r)."""
         r = len(self.guide.common)
-        return np.asarray(generator.normal(size=(n, r)) @ self.guide.common_root())
+        return generator.normal(size=(n, r)) @ self.guide.common_root()
 
     def _items(self, generator: np.random.Generator, common: Array) -> Iterator[Array]:
         """Slope, intercept (and guessing) of some items at a time, (n, n_some, 2 or 3)."""
-        guide, bent = self.guide, self.bent
+        guide = self.guide
+        bent = self.bent
         shared = guide.shared + common[:, : len(guide.shared)]
         for block in blocks(len(guide.own), 1, _ITEMS_AT_ONCE):
             part = self.coordinates.chosen(block)
@@ -234,7 +238,8 @@ class Posterior:
             if bent is None:
                 own = guide.own[block] + np.einsum("jkl,njl->njk", guide.factor[block], deviates)
             else:
-                chosen, at_once = Bent(bent.own[block], bent.factor[block]), 8 * deviates[0].size
+                chosen = Bent(bent.own[block], bent.factor[block])
+                at_once = 8 * deviates[0].size
                 own = np.concatenate([chosen.at(deviates[k]) for k in blocks(len(common), at_once)])
             own -= np.einsum("jkr,nr->njk", guide.loading[block], common)
             drawn = [part.parameters(Point(*pair)) for pair in zip(own, shared, strict=True)]
@@ -264,7 +269,8 @@ def moments_of(
         loading=guide.loading[each],
     )
     means, covariances = _normal_moments(coordinates.chosen(each), at_nodes)
-    means, covariances = means.reshape(bent.own.shape), covariances.reshape(factor.shape)
+    means = means.reshape(bent.own.shape)
+    covariances = covariances.reshape(factor.shape)
     mean = NODE_WEIGHTS @ means
     off = means - mean[:, None]
     covariances += off[..., :, None] * off[..., None, :]
@@ -277,12 +283,14 @@ def _normal_moments(coordinates: Coordinates, guide: Guide) -> tuple[Array, Arra
     They are means over the centre, of weight 2/(D + 2), and points ±√(D + 2) times randomly rotated
     axes. D is the number of coordinates that an item depends on. Means of cubics are exact.
     """
-    n, k = len(guide.shared), guide.own.shape[1]
+    n = len(guide.shared)
+    k = guide.own.shape[1]
     cross = -guide.loading @ guide.common[:, :n]
     whole = np.zeros((len(guide.own), k + n, k + n))
     # what is shared comes first, so that its points are the same for each item to the last bit
     whole[:, :n, :n] = guide.common[:n, :n]
-    whole[:, n:, :n], whole[:, :n, n:] = cross, cross.transpose(0, 2, 1)
+    whole[:, n:, :n] = cross
+    whole[:, :n, n:] = cross.transpose(0, 2, 1)
     whole[:, n:, n:] = guide.own_covariance()
     diagonal = np.einsum("jkk->jk", whole)
     diagonal *= 1 + 1e-10
@@ -290,7 +298,9 @@ def _normal_moments(coordinates: Coordinates, guide: Guide) -> tuple[Array, Arra
     root = np.linalg.cholesky(whole) * np.sqrt(k + n + 2)
     generator = np.random.default_rng(0)
     centre = _with_guessing(coordinates.parameters(guide.mean))
-    total, square, n_points = np.zeros_like(centre), np.zeros((*centre.shape, centre.shape[1])), 0
+    total = np.zeros_like(centre)
+    square = np.zeros((*centre.shape, centre.shape[1]))
+    n_points = 0
     for _ in range(_ROTATIONS):
         axes = np.linalg.qr(generator.normal(size=(k + n, k + n)))[0]
         for axis in np.concatenate([axes.T, -axes.T]):

@@ -115,7 +115,8 @@ class Coordinates:
 
     def point(self, items: Items, location: float, log_scale: float) -> Point:
         """Coordinates of items, and of the m and log τ that the prior has learned."""
-        u, columns = items.slope, []
+        u = items.slope
+        columns = []
         if self.curve == "sinh":
             u = np.arcsinh(items.slope * math.exp(-log_scale) / self.bend)
         if not self.common_slope:
@@ -171,7 +172,8 @@ class OfCoordinate(NamedTuple):
         x = np.exp(u) if self.exponential else u
         log_volume, by_volume = self.density.log_volume(x)
         value, derivative, _ = self.density.at(x)
-        value, derivative = value + log_volume, derivative + by_volume
+        value = value + log_volume
+        derivative = derivative + by_volume
         return (value + u, derivative * x + 1) if self.exponential else (value, derivative)
 
 
@@ -184,10 +186,12 @@ class Target:
 
     def densities(self) -> list[OfCoordinate | None]:
         """Density of each own coordinate, None for intercepts around a common location."""
-        prior, coordinates = self.prior, self.coordinates
+        prior = self.prior
+        coordinates = self.coordinates
         slope: OfCoordinate | None = None
         intercept: OfCoordinate | None = None
-        guesses, common = coordinates.model == "3PL", coordinates.common_slope
+        guesses = coordinates.model == "3PL"
+        common = coordinates.common_slope
         if isinstance(prior, ItemPrior):
             slope = _given(prior, "discrimination")
             intercept = _given(prior, "intercept")
@@ -203,7 +207,9 @@ class Target:
         They are integrals over one variable by Gauss–Hermite quadrature. The second derivative
         comes from the gradient (Stein 1981).
         """
-        value, gradient, curvature = 0.0, np.zeros_like(mean), np.zeros_like(mean)
+        value = 0.0
+        gradient = np.zeros_like(mean)
+        curvature = np.zeros_like(mean)
         for column, density in enumerate(self.densities()):
             if density is None:
                 continue
@@ -217,7 +223,8 @@ class Target:
 
     def coupled(self, point: Point, parameters: Array) -> AtPrior:
         """Log density of all else: intercepts around a common location, and what items share."""
-        coordinates, items = self.coordinates, Items(*parameters.T)
+        coordinates = self.coordinates
+        items = Items(*parameters.T)
         if not isinstance(self.prior, ItemPrior):
             hyper = Hyper(float(point.shared[1]), float(point.shared[0]))
             return self.prior.coupled(items, hyper, common_slope=coordinates.common_slope)
@@ -226,7 +233,8 @@ class Target:
         at_prior = AtPrior(0.0, *nothing, np.zeros((2, 2)), np.zeros(n))
         if not coordinates.common_slope:
             return at_prior
-        density, step = _given(self.prior, "discrimination", exponential=True), 1e-4
+        density = _given(self.prior, "discrimination", exponential=True)
+        step = 1e-4
         value, derivative = density.at(point.shared)
         ends = [density.at(point.shared + e)[1] for e in (-step, step)]
         at_prior.by_hyper[1] = derivative[0]
@@ -249,7 +257,8 @@ class Target:
 
     def of_coordinates(self, point: Point) -> tuple[Array, Array]:
         """Log densities of single coordinates, summed for each item, and their derivatives."""
-        value, derivative = np.zeros(len(point.own)), np.zeros_like(point.own)
+        value = np.zeros(len(point.own))
+        derivative = np.zeros_like(point.own)
         for column, density in enumerate(self.densities()):
             if density is not None:
                 added, derivative[:, column] = density.at(point.own[:, column])
@@ -258,7 +267,8 @@ class Target:
 
     def pulled_back(self, point: Point, parameters: Array, gradient: Array) -> tuple[float, Point]:
         """The coupled log density, and by coordinates its gradient plus one by parameters."""
-        prior, n = self.coupled(point, parameters), len(point.shared)
+        prior = self.coupled(point, parameters)
+        n = len(point.shared)
         by_own, by_shared = self.coordinates.jacobian(point)
         both = gradient + prior.gradient
         own = np.einsum("jpk,jp->jk", by_own, both)
@@ -270,7 +280,8 @@ class Target:
         prior = self.prior
         if not isinstance(prior, ItemDistribution):
             return prior.described()
-        location, slope = float(shared[0]), math.exp(shared[1])
+        location = float(shared[0])
+        slope = math.exp(shared[1])
         spread = prior.difficulty_spread * prior.slope / slope
         learned = replace(prior, slope=slope, difficulty=-location, difficulty_spread=spread)
         return learned.described()
