@@ -6,19 +6,12 @@ accuracy": data sets of one ability in which ability is said not to be accuracy.
 lognormal with an SD of 0.3 on the log scale, intercepts and abilities standard normal.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from machine import part, whole
 from scipy.special import expit
 from study import run, study
 
 import irtkit
-
-if TYPE_CHECKING:
-    from study import Record, Tables
 
 SIZES = ((100, 100), (60, 500), (500, 50))
 KINDS = ("2PL", "3PL", "20 % negative", "skewed", "near-duplicate systems", "near-duplicate items")
@@ -28,13 +21,13 @@ ONE_ABILITY = (
 )  # Systems, items, and the share of items with negative slopes.
 
 
-def drawn(generator: Any, theta: Any, slopes: Any, task: Any, guessing: float = 0.0) -> Any:
+def drawn(generator, theta, slopes, task, guessing=0.0):
     """Responses, one ability per task."""
     p = expit(slopes * theta[:, task] + generator.normal(size=len(task)))
     return (generator.random(p.shape) < guessing + (1 - guessing) * p).astype(np.float32)
 
 
-def covered(case: Record, seed: int) -> Record:
+def covered(case, seed):
     """Share of true abilities within 95 % intervals, one ability per task."""
     n, n_tasks, per_task = case["size"]
     matrix, task = 0.5 + 0.5 * np.eye(n_tasks), np.repeat(np.arange(n_tasks), per_task)
@@ -43,12 +36,12 @@ def covered(case: Record, seed: int) -> Record:
     y = drawn(generator, theta, generator.lognormal(0, 0.3, len(task)), task)
     responses = irtkit.ResponseMatrix(y.astype(np.int8))
     tasks = dict(zip(responses.items, map(str, task), strict=True))
-    result: Any = irtkit.fit(responses, abilities=tasks)
+    result = irtkit.fit(responses, abilities=tasks)
     off = np.abs(result.several.fitted.ability - theta)
     return {"coverage": (off < 1.959964 * result.ability_errors).mean()}
 
 
-def one_dimensional(kind: str, n: int, n_items: int, seed: int) -> bool:
+def one_dimensional(kind, n, n_items, seed):
     """Whether "auto" finds more abilities than the one that is true."""
     generator = np.random.default_rng(seed)
     theta = generator.normal(size=(n, 1))
@@ -69,7 +62,7 @@ def one_dimensional(kind: str, n: int, n_items: int, seed: int) -> bool:
     return irtkit.fit(responses, abilities="auto", standard_errors=False).n_abilities > 1
 
 
-def apart(rounds: int) -> int:
+def apart(rounds):
     """Data sets with one ability in which ability is said not to be accuracy."""
     n_apart = 0
     for n, n_items, negative in ONE_ABILITY:
@@ -84,7 +77,7 @@ def apart(rounds: int) -> int:
     return n_apart
 
 
-def abilities(rounds: int = 20, auto_rounds: int = 3) -> Tables:
+def abilities(rounds=20, auto_rounds=3):
     """Coverage, and false findings of several abilities."""
     sizes = [{"size": size} for size in part(((30, 3, 25), (60, 3, 25), (150, 3, 30)), 0)]
     rows = study(sizes, covered, 10 * rounds)

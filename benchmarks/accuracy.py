@@ -6,15 +6,11 @@ trapezoid rule over [−16, 16] with nodes a quarter of the narrowest posterior 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 REACH = 16.0
 MOST_NODES = 2**16
@@ -29,7 +25,7 @@ class Items(NamedTuple):
     guessing: NDArray[np.float64]
 
 
-def fine_grid(candidates: Sequence[Items]) -> NDArray[np.float64]:
+def fine_grid(candidates):
     """Equally spaced nodes, fine enough for each of several sets of items.
 
     A posterior SD is at least (1 + max I(θ))^(−1/2), and I(θ) ≤ Σⱼ aⱼ² s(1 − s); the steepest
@@ -49,14 +45,12 @@ def fine_grid(candidates: Sequence[Items]) -> NDArray[np.float64]:
     return np.linspace(-REACH, REACH, n_nodes)
 
 
-def _information(items: Items, abilities: NDArray[np.float64]) -> list[float]:
+def _information(items, abilities):
     logits = (items.discrimination * theta + items.intercept for theta in abilities)
     return [float(items.discrimination**2 @ (expit(z) * expit(-z))) for z in logits]
 
 
-def marginal_log_likelihood(
-    values: NDArray[np.int8], items: Items, nodes: NDArray[np.float64]
-) -> float:
+def marginal_log_likelihood(values, items, nodes):
     """Σᵢ log Σₖ h φ(θₖ) Πⱼ P(yᵢⱼ | θₖ) over observed cells; NaN if a parameter is not finite.
 
     Missing cells are −1. Works through the nodes in blocks; no array is larger than respondents (or
@@ -87,12 +81,12 @@ def marginal_log_likelihood(
     return float(total.sum())
 
 
-def _softplus(z: NDArray[np.float64]) -> NDArray[np.float64]:
+def _softplus(z):
     """log(1 + eᶻ) without overflow."""
     return np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
 
 
-def _products(cells: NDArray[np.bool_], columns: NDArray[np.float64]) -> NDArray[np.float64]:
+def _products(cells, columns):
     """Matrix product of cells and columns, without a float copy of all cells."""
     step = max(1, CELLS_PER_BLOCK // cells.shape[1])
     return np.concatenate(
@@ -100,7 +94,7 @@ def _products(cells: NDArray[np.bool_], columns: NDArray[np.float64]) -> NDArray
     )
 
 
-def recovery(found: Items, truth: Items) -> dict[str, float]:
+def recovery(found, truth):
     """RMSE of discrimination, the direction of the scale being free.
 
     Perfectly separated items without a prior dominate it.

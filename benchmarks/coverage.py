@@ -27,11 +27,12 @@ tasks whose abilities correlate by 0.5, fitted as two tasks and as two free abil
 from __future__ import annotations
 
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from machine import part
+from numpy.typing import NDArray
 from scipy.special import log_expit
 from simulated import Shape, two_abilities
 from study import means, run, study
@@ -39,13 +40,7 @@ from study import means, run, study
 import irtkit
 from irtkit.irf import ItemParameters
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-    from study import Record, Tables
-
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 
 class Study(NamedTuple):
@@ -74,7 +69,7 @@ class Drawn(NamedTuple):
     responses: irtkit.ResponseMatrix
 
 
-def draw(shape: Shape, seed: int, spread: float = 0.3, *, of_sample: bool = False) -> Drawn:
+def draw(shape, seed, spread=0.3, *, of_sample=False):
     """Items, abilities and responses from a seed; abilities may be standardised in the sample."""
     generator = np.random.default_rng([seed, shape.n_respondents, shape.n_items])
     n_slopes = 1 if shape.model == "1PL" else shape.n_items
@@ -89,7 +84,7 @@ def draw(shape: Shape, seed: int, spread: float = 0.3, *, of_sample: bool = Fals
     return Drawn(items, abilities, irtkit.simulate_responses(items, abilities, seed=generator))
 
 
-def covered(result: irtkit.FitResult, items: ItemParameters, kept: Any = slice(None)) -> Record:
+def covered(result, items, kept=slice(None)):
     """Shares of intervals that hold the truth; one that does not exist holds nothing."""
     shares = {}
     for name in PARAMETERS:
@@ -98,21 +93,21 @@ def covered(result: irtkit.FitResult, items: ItemParameters, kept: Any = slice(N
     return shares
 
 
-def one_fit(setting: Study, seed: int) -> Record:
+def one_fit(setting, seed):
     """Coverage of the intervals from one data set."""
     items, _, responses = draw(setting.shape, seed)
     result = irtkit.fit(responses, setting.shape.model, prior=setting.prior, progress=False)
     return covered(result, items, np.array(result.status) == "ok")
 
 
-def coverages(cases: Any) -> Iterator[Record]:
+def coverages(cases):
     """Averages over the data sets of each setting."""
     for case, record in zip(cases, study(cases, one_fit), strict=True):
         shares = {name: {"coverage": record[name]} for name in PARAMETERS}
         yield {**record, "shape": case.shape._asdict(), **shares}
 
 
-def coverage(data_sets: int = 0) -> Tables:
+def coverage(data_sets=0):
     """Intervals of item parameters."""
     chosen = part(STUDIES, 2, 4)
     planned = [s._replace(n_data_sets=data_sets or s.n_data_sets) for s in chosen]
@@ -123,7 +118,7 @@ ABILITIES = ((30, 30), (50, 40), (30, 200), (100, 50), (100, 500), (500, 30))
 PASSAGES = ((200, 100, 1.0), (500, 100, 1.0), (200, 100, 0.0), (1000, 100, 1.0))
 
 
-def in_passages(shape: tuple[int, int], sd: float, seed: int) -> tuple[irtkit.FitResult, Array]:
+def in_passages(shape, sd, seed):
     """A fit to items in passages of five, whose abilities have an SD, and the common abilities."""
     g, (n, n_items) = np.random.default_rng([seed, *shape]), shape
     slope, difficulty = g.lognormal(0, 0.3, n_items), g.normal(size=n_items)
@@ -134,12 +129,12 @@ def in_passages(shape: tuple[int, int], sd: float, seed: int) -> tuple[irtkit.Fi
     return irtkit.fit(irtkit.ResponseMatrix(right.astype(np.int8))), theta
 
 
-def held(result: irtkit.FitResult, theta: Any, error: Any) -> float:
+def held(result, theta, error):
     """Share of abilities within 1.96 errors."""
     return float((np.abs(result.ability - theta) < 1.96 * error).mean())
 
 
-def of_abilities(shape: tuple[int, int], seed: int) -> list[float]:
+def of_abilities(shape, seed):
     """Shares held in one data set."""
     result, theta = in_passages(shape, 0.0, seed)
     board = result.leaderboard().loc[list(result.respondent_labels)]
@@ -148,7 +143,7 @@ def of_abilities(shape: tuple[int, int], seed: int) -> list[float]:
     return [shares[0], float(inside.mean()), shares[1]]
 
 
-def of_passages(setting: tuple[int, int, float], seed: int) -> list[float]:
+def of_passages(setting, seed):
     """Shares held in one data set."""
     result, theta = in_passages(setting[:2], setting[2], seed)
     cluster = {label: k // 5 for k, label in enumerate(result.item_labels)}
@@ -156,14 +151,14 @@ def of_passages(setting: tuple[int, int, float], seed: int) -> list[float]:
     return [held(result, theta, fit.ability_se) for fit in (clustered, result)]
 
 
-def ability_intervals(data_sets: int = 40) -> Tables:
+def ability_intervals(data_sets=40):
     """Errors of abilities alone and with passages."""
 
-    def record(measure: Any, setting: Any) -> Record:
+    def record(measure, setting):
         rows = [measure(setting, seed) for seed in range(data_sets)]
         return {"setting": list(setting), "figures": np.mean(rows, axis=0).tolist()}
 
-    cases: list[Any] = [(of_abilities, shape) for shape in part(ABILITIES, 0, 2)]
+    cases = [(of_abilities, shape) for shape in part(ABILITIES, 0, 2)]
     cases += [(of_passages, setting) for setting in part(PASSAGES, 0)]
     return {"settings": (record(*case) for case in cases)}
 
@@ -174,7 +169,7 @@ SPREADS = (0.3, 0.5)
 FEW = [(50, 1000), (30, 1000), (12, 2000), (100, 100), (500, 40)]
 
 
-def known_best(data: Drawn, spread: float) -> Array:
+def known_best(data, spread):
     """Posterior means of slopes, all but the items themselves known."""
     size = np.exp(spread * GRID)
     kinds = np.log([1 - NEGATIVE, NEGATIVE])
@@ -195,24 +190,24 @@ def known_best(data: Drawn, spread: float) -> Array:
     return np.asarray(weighted / total)
 
 
-def gains(shape: tuple[int, int], spread: float, seed: int) -> Record:
+def gains(shape, spread, seed):
     """Figures of one data set."""
     data = draw(Shape(*shape, negative=NEGATIVE), seed, spread, of_sample=True)
     slopes = {"best": known_best(data, spread)}
     for prior in ("weak", "empirical"):
         result = irtkit.fit(data.responses, "2PL", prior=prior)
         slopes[prior] = result.parameters.discrimination
-    figures: Record = {}
+    figures = {}
     for name, slope in slopes.items():
         figures[f"rmse_{name}"] = np.mean((slope - data.items.discrimination) ** 2) ** 0.5
     shares = covered(result, data.items)
     return figures | {f"covered_{name}": share for name, share in shares.items()}
 
 
-def empirical(data_sets: int = 10) -> Tables:
+def empirical(data_sets=10):
     """What the empirical prior gains."""
 
-    def record(shape: tuple[int, int], spread: float) -> Record:
+    def record(shape, spread):
         drawn = [gains(shape, spread, seed) for seed in range(data_sets)]
         return {"shape": shape, "spread": spread, "mean": means(drawn)}
 
@@ -225,7 +220,7 @@ KINDS = ("right or wrong", "fractions", "GPCM", "half missing", "two tasks", "tw
 SEVERAL = {"two tasks": "task", "two abilities": 2}
 
 
-def boards(kind: str, n: int, n_items: int, seed: int) -> tuple[Any, Any]:
+def boards(kind, n, n_items, seed):
     """Responses, and true abilities of the systems, (n, K)."""
     g = np.random.default_rng([seed, n, n_items])
     slopes, difficulty = g.lognormal(0, 0.3, n_items), g.normal(size=n_items)
@@ -252,7 +247,7 @@ def boards(kind: str, n: int, n_items: int, seed: int) -> tuple[Any, Any]:
     return irtkit.simulate_responses(items, theta, missing=missing, seed=g), theta[:, None]
 
 
-def said(case: Record, seed: int) -> Record:
+def said(case, seed):
     """Reliabilities of one set, and what they are about."""
     kind = case["kind"]
     responses, theta = boards(kind, case["systems"], case["items"], seed)
@@ -260,13 +255,13 @@ def said(case: Record, seed: int) -> Record:
         result = irtkit.fit(responses, "GPCM") if kind == "GPCM" else irtkit.fit(responses)
         reached = np.corrcoef(result.ability, theta[:, 0])[0, 1] ** 2
         return {"reached": reached, "said": result.health().table.loc["all", "reliability"]}
-    several: Any = irtkit.fit(responses, abilities=SEVERAL[kind])
+    several = irtkit.fit(responses, abilities=SEVERAL[kind])
     squares = np.corrcoef(several.several.fitted.ability.T, theta.T)[:2, 2:] ** 2
     reached = max(np.mean(squares[[0, 1], order]) for order in permutations([0, 1]))
     return {"reached": reached, "said": several.abilities["reliability"].mean()}
 
 
-def reliability(sets: int = 100) -> Tables:
+def reliability(sets=100):
     """Reliability, and what it should be."""
     cases = [
         {"kind": kind, "systems": n, "items": n_items}

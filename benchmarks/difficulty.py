@@ -39,7 +39,7 @@ year with an SD of 0.5. Ranks: scores of 25 trials.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -54,12 +54,6 @@ from irtkit.curves.answered import Answered
 from irtkit.curves.characteristic import range_of, ranges_of
 from irtkit.difficulty.comparison import errors_needed, of_predictions
 from irtkit.prediction import difficulty_targets
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from study import Record, Tables
-
-    Array = NDArray[np.float64]
 
 SLOPES = {"equal": 0.0, "unequal": 0.5, "negative": 0.3}
 """SD of the logarithms of slopes; those that are not equal are below 0 for 7 % of the items."""
@@ -94,7 +88,7 @@ SYSTEMS = (
 MANY_CELLS = 100_000
 
 
-def drawn(case: Sample, seed: int) -> tuple[irtkit.ResponseMatrix, Any]:
+def drawn(case, seed):
     """Responses and abilities."""
     _, n, m, abilities, slopes, missing = case
     g, spread = np.random.default_rng([seed, n, m]), SLOPES[slopes]
@@ -113,9 +107,9 @@ def drawn(case: Sample, seed: int) -> tuple[irtkit.ResponseMatrix, Any]:
     return irtkit.ResponseMatrix(values), theta
 
 
-def claims(case: Sample, seed: int) -> Record:
+def claims(case, seed):
     """Whether a model is said to predict better."""
-    models: list[Any] = ["2PL"]
+    models = ["2PL"]
     if case.respondents * case.items <= MANY_CELLS:  # those that are compared unasked
         models.append("3PL")
     table = irtkit.difficulty.held_out_predictions(drawn(case, seed)[0], models)
@@ -123,7 +117,7 @@ def claims(case: Sample, seed: int) -> Record:
     return {"claims": codes.count("predicts-better")}
 
 
-def moves(case: Sample, seed: int) -> Record:
+def moves(case, seed):
     """Pairs in which the one with fewer right is said to be abler; wrong pairs."""
     made, theta = drawn(case, seed)
     fit = irtkit.fit(made, "2PL", standard_errors=False, progress=False)
@@ -135,7 +129,7 @@ def moves(case: Sample, seed: int) -> Record:
     return {"with pairs": pairs.any(), "pairs": pairs.sum(), "wrong": wrong.sum()}
 
 
-def held_out(sets: int = 20) -> Tables:
+def held_out(sets=20):
     """What a comparison claims of models and of systems."""
     cases = [
         Sample("systems", n, m, abilities, slopes, missing)
@@ -157,7 +151,7 @@ NOT_FEATURES = [
 INTERVALS_BY = "gradient boosting"
 
 
-def of_paper(name: str) -> tuple[pd.DataFrame, irtkit.ResponseMatrix]:
+def of_paper(name):
     """Features and responses of a set of the paper, duplicates dropped."""
     items = pd.read_csv(SHARED / f"aid_{name}_reference_items.csv.gz")
     table = pd.read_csv(SHARED / f"aid_{name}.csv.gz", index_col=0)
@@ -170,14 +164,14 @@ def of_paper(name: str) -> tuple[pd.DataFrame, irtkit.ResponseMatrix]:
     return features, responses
 
 
-def of_crowd() -> tuple[pd.DataFrame, irtkit.ResponseMatrix]:
+def of_crowd():
     """Pixels and responses of the digits crowd."""
     crowd = irtkit.load_digits_crowd()
     pixels = pd.DataFrame(load_digits().data, index=crowd.labels.index)
     return pixels.rename(columns="pixel{}".format), crowd.responses
 
 
-def rank_correlation(features: pd.DataFrame, targets: pd.DataFrame) -> float:
+def rank_correlation(features, targets):
     """Of predicted difficulties with fitted ones, on one division."""
     held = np.random.default_rng(5).permutation(len(features)) < 0.3 * len(features)
     forest = irtkit.DifficultyPredictor(folds=0).fit(features[~held], targets)
@@ -185,7 +179,7 @@ def rank_correlation(features: pd.DataFrame, targets: pd.DataFrame) -> float:
     return float(spearmanr(predicted, targets["1PL"].to_numpy()[held]).statistic)
 
 
-def interval_coverage(features: pd.DataFrame, targets: pd.DataFrame, draws: int) -> float:
+def interval_coverage(features, targets, draws):
     """Share of held-out items that intervals of 90 % hold."""
     shares = []
     for seed in range(draws):
@@ -196,10 +190,10 @@ def interval_coverage(features: pd.DataFrame, targets: pd.DataFrame, draws: int)
     return float(np.mean(shares))
 
 
-def difficulty_prediction(draws: int = 5) -> Tables:
+def difficulty_prediction(draws=5):
     """How well difficulty is predicted from features."""
 
-    def predicted(name: str) -> Record:
+    def predicted(name):
         features, responses = of_crowd() if name == "digits crowd" else of_paper(name)
         targets = difficulty_targets(responses)
         ranks = {"irtkit": rank_correlation(features, targets)}
@@ -214,9 +208,7 @@ ANSWERS = (1, 2, 4, 8, 16, 32, 64)
 REGRESSOR = "random forest"
 
 
-def with_few_answers(
-    responses: irtkit.ResponseMatrix, new: Any, answers: int, generator: np.random.Generator
-) -> irtkit.ResponseMatrix:
+def with_few_answers(responses, new, answers, generator):
     """The responses, with so many answers by systems drawn at random left of every new item."""
     values = responses.values.copy()
     order = generator.random(values.shape).argsort(axis=0)
@@ -224,16 +216,14 @@ def with_few_answers(
     return irtkit.ResponseMatrix(values, responses.respondents, responses.items)
 
 
-def fitted(responses: irtkit.ResponseMatrix, difficulty_mean: Any = None) -> Any:
+def fitted(responses, difficulty_mean=None):
     """Intercepts of the 1PL."""
     prior = irtkit.WeakPrior(difficulty_mean=difficulty_mean)
     result = irtkit.fit(responses, "1PL", prior=prior, standard_errors=False, progress=False)
     return result.parameters.intercept
 
 
-def one_draw(
-    responses: irtkit.ResponseMatrix, features: pd.DataFrame, true: Any, seed: int
-) -> list[Record]:
+def one_draw(responses, features, true, seed):
     """Errors with so many answers, by the weak prior and with predictions."""
     generator = np.random.default_rng(seed)
     new = generator.permutation(len(features)) < len(features) // 2
@@ -255,7 +245,7 @@ def one_draw(
     return rows
 
 
-def worth(table: pd.DataFrame) -> Any:
+def worth(table):
     """Answers that the weak prior needs for the errors that predictions have with fewer."""
     weak, predicted = (np.log(table[way]) for way in ("weak prior", "with predictions"))
     order = np.argsort(weak.to_numpy())
@@ -263,7 +253,7 @@ def worth(table: pd.DataFrame) -> Any:
     return np.exp(np.interp(predicted, weak.to_numpy()[order], answers[order]))
 
 
-def expected_difficulty(draws: int = 5) -> Tables:
+def expected_difficulty(draws=5):
     """How many answers predicted difficulties are worth."""
     features, responses = of_crowd()
     true = fitted(responses)
@@ -299,22 +289,22 @@ ALARMS = (
 N_NEW = 500
 
 
-def items_of(n: int, generator: np.random.Generator, mean: float = 0.0) -> irtkit.ItemParameters:
+def items_of(n, generator, mean=0.0):
     """Items of a 2PL."""
     difficulty = generator.normal(mean, 1, n)
     return irtkit.ItemParameters.from_difficulty(generator.lognormal(0, 0.3, n), difficulty)
 
 
-def curve_coverage(case: Record, seed: int) -> Record:
+def curve_coverage(case, seed):
     """Shares of intervals that hold the truth."""
     n, n_items, trials, missing = case.values()
     generator = np.random.default_rng([seed, n, n_items])
     items, abilities = items_of(n_items, generator), generator.normal(size=n)
     p = items.probability(abilities)
-    settings: dict[str, Any] = {"missing": missing, "trials": trials, "seed": generator}
+    settings = {"missing": missing, "trials": trials, "seed": generator}
     responses = irtkit.simulate_responses(items, abilities, **settings)
     result = irtkit.fit(responses, standard_errors=False, progress=False)
-    found: Record = {}
+    found = {}
     for name, given in (("without", None), ("of all", result.items["difficulty"])):
         data = Answered.of(result, given, "difficulties", seed=0)
         edges = ranges_of(data.difficulty, 10, "quantile")
@@ -331,7 +321,7 @@ def curve_coverage(case: Record, seed: int) -> Record:
     return found
 
 
-def alarms(setting: Alarms, harder: float, n_sets: int) -> dict[str, Any]:
+def alarms(setting, harder, n_sets):
     """Share of systems with an alarm, without and with a drop of one unit of ability."""
     kind, model, n, n_old = setting
     both = [_alarms(setting, harder, seed) for seed in range(n_sets)]
@@ -347,7 +337,7 @@ def alarms(setting: Alarms, harder: float, n_sets: int) -> dict[str, Any]:
     }
 
 
-def _alarms(setting: Alarms, harder: float, seed: int) -> list[pd.DataFrame]:
+def _alarms(setting, harder, seed):
     """Expected and observed performance of some systems, as they were and a unit less able."""
     kind, model, n, n_old = setting
     generator = np.random.default_rng([seed, n, n_old])
@@ -360,10 +350,10 @@ def _alarms(setting: Alarms, harder: float, seed: int) -> list[pd.DataFrame]:
     labels = np.array([f"item-{k}" for k in range(len(known))])
     names = [f"system-{k}" for k in range(n)]
 
-    def answers(theta: Array) -> Array:
+    def answers(theta):
         return generator.binomial(trials, items.probability(theta)).astype(np.float64)
 
-    def matrix(right: Array, which: Any) -> irtkit.ResponseMatrix:
+    def matrix(right, which):
         counts = right[:, which], np.full(right[:, which].shape, trials)
         return irtkit.ResponseMatrix.from_counts(*counts, names[: len(right)], labels[which])
 
@@ -372,7 +362,7 @@ def _alarms(setting: Alarms, harder: float, seed: int) -> list[pd.DataFrame]:
     if kind != "fitted":
         given = pd.Series(known, labels)
         old = matrix(before, np.arange(n_old))
-        settings: dict[str, Any] = {"difficulties": given, "original_difficulties": given}
+        settings = {"difficulties": given, "original_difficulties": given}
         return [irtkit.expected_performance(old, matrix(one, new), **settings) for one in after]
     few, values = n // 4, before.astype(np.float64)
     values[:few, n_old:] = np.nan
@@ -381,10 +371,10 @@ def _alarms(setting: Alarms, harder: float, seed: int) -> list[pd.DataFrame]:
     return [irtkit.expected_performance(result, matrix(one[:few], new)) for one in after]
 
 
-def curves(sets: int = 40) -> Tables:
+def curves(sets=40):
     """Characteristic curves, and alarms of expected performance."""
 
-    def of_alarms(setting: Alarms, harder: float) -> Record:
+    def of_alarms(setting, harder):
         # of a fit a quarter of the systems has new items: 25 n systems, and 60 n of others
         n_sets = 100 * sets // setting.n if setting.difficulties == "fitted" else 3 * sets
         return alarms(setting, harder, max(n_sets, 1))
@@ -402,12 +392,12 @@ SLOPE, RESIDUAL = 0.8, 0.6
 OF_LENGTH, SPREAD, PER_YEAR = 0.6, 1.5, 1.5
 
 
-def answers(logits: Any, generator: np.random.Generator) -> Any:
+def answers(logits, generator):
     """Right and wrong answers, 1 and 0."""
     return (generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.float64)
 
 
-def trends(seed: int, *, harder: bool) -> dict[str, list[float]]:
+def trends(seed, *, harder):
     """Slope, error and whether the interval holds 0.8, by method."""
     generator = np.random.default_rng(seed)
     x = generator.normal(size=60)
@@ -428,7 +418,7 @@ def trends(seed: int, *, harder: bool) -> dict[str, list[float]]:
     return found
 
 
-def horizons(seed: int) -> list[float]:
+def horizons(seed):
     """Coverage of p50, its mean error in doublings, and figures of the line and the doubling."""
     generator = np.random.default_rng(seed)
     year = 2023 + 3 * generator.random(16)
@@ -454,7 +444,7 @@ def horizons(seed: int) -> list[float]:
     ]
 
 
-def ranks(n: int, n_items: int, missing: float, seed: int) -> list[float]:
+def ranks(n, n_items, missing, seed):
     """Share of true ranks within their interval, and the median width."""
     generator = np.random.default_rng(seed)
     ability = generator.normal(size=n)
@@ -471,9 +461,9 @@ def ranks(n: int, n_items: int, missing: float, seed: int) -> list[float]:
     return [float(held[known].mean()), float(np.median((high - low)[known]) + 1)]
 
 
-def trend(sets: int = 100) -> Tables:
+def trend(sets=100):
     """Trends, horizons, and ranks given these items."""
-    rows: list[Record] = []
+    rows = []
     for harder in part((False, True), 0):
         several = [trends(seed, harder=harder) for seed in range(sets)]
         for name in several[0]:

@@ -25,7 +25,8 @@ that many have an accuracy near chance by ability, or a 2PL with a guessing of 1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,16 +40,8 @@ from irtkit.data.limits import at_chance as found_at_chance
 from irtkit.data.patterns import patterns_of
 from irtkit.responses.guessing import near_chance as found_near_chance
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from study import Record, Tables
-
-    Draw = Callable[[np.random.Generator], Any]
-    Draws = dict[str, Draw]
-
 PARTS = {"disconnected-groups", "hardly-linked-groups"}
-KINDS: dict[str, set[str]] = {
+KINDS = {
     "parts": PARTS,
     "apart": PARTS | {"gap-shrunk", "gap-hidden"},
     "few": {"few-systems"},
@@ -58,7 +51,7 @@ KINDS: dict[str, set[str]] = {
     "near-duplicates": {"near-duplicates"},
 }
 SEED = 41
-ABILITIES: dict[str, Callable[[np.random.Generator, int], Any]] = {
+ABILITIES = {
     "none": lambda _, n: np.zeros(n),
     "normal": lambda g, n: g.normal(size=n),
     "wide": lambda g, n: 3 * g.normal(size=n),
@@ -67,37 +60,25 @@ ABILITIES: dict[str, Callable[[np.random.Generator, int], Any]] = {
 }
 
 
-def with_inverted(g: np.random.Generator, y: Any, share: float = 0.0) -> Any:
+def with_inverted(g, y, share=0.0):
     """The same with a share of the items inverted."""
     return np.where(g.permutation(y.shape[1]) < round(share * y.shape[1]), 1 - y, y)
 
 
-def answered(g: np.random.Generator, theta: Any, m: int, **how: Any) -> Any:
+def answered(g, theta, m, **how):
     """Responses after which the generator stands where `with_inverted` leaves it."""
     return with_inverted(g, responses(g, theta, m, **how))
 
 
 @setting
-def one(
-    g: np.random.Generator,
-    /,
-    n: int,
-    m: int,
-    ability: str = "normal",
-    *,
-    missing: float = 0.0,
-    inverted: float = 0.0,
-    **how: Any,
-) -> Any:
+def one(g, /, n, m, ability="normal", *, missing=0.0, inverted=0.0, **how):
     """Responses of one ability."""
     y = with_inverted(g, responses(g, ABILITIES[ability](g, n), m, **how), inverted)
     return with_missing(g, y, missing)
 
 
 @setting
-def two(
-    g: np.random.Generator, n: int, m: int, share: float, correlation: float, missing: float = 0.0
-) -> Any:
+def two(g, n, m, share, correlation, missing=0.0):
     """A share of the items asks for a second ability."""
     theta = two_abilities(g, n, correlation)
     y = answered(g, theta[:, (np.arange(m) < round(share * m)).astype(int)], m)
@@ -105,14 +86,14 @@ def two(
 
 
 @setting
-def testlets(g: np.random.Generator, n: int, passages: int, size: int, sd: float) -> Any:
+def testlets(g, n, passages, size, sd):
     """Items of a passage have an ability of their own in common."""
     of_passages = np.repeat(sd * g.normal(size=(n, passages)), size, axis=1)
     return answered(g, g.normal(size=(n, 1)) + of_passages, passages * size)
 
 
 @setting
-def opposed(g: np.random.Generator, n: int) -> Any:
+def opposed(g, n):
     """Fifty steep items, half of them inverted, and sixty shallow ones on another ability."""
     first, second = g.normal(size=(2, n, 1))
     z = np.hstack([first * np.tile([2.0, -2.0], 25), second * np.full(60, 0.8)])
@@ -120,13 +101,7 @@ def opposed(g: np.random.Generator, n: int) -> Any:
 
 
 @setting
-def parts(
-    g: np.random.Generator,
-    shapes: tuple[tuple[int, int], ...],
-    missing: float = 0.0,
-    *,
-    sparse: bool,
-) -> Any:
+def parts(g, shapes, missing=0.0, *, sparse):
     """Blocks without a response in common, each abler by an SD than the one before."""
     y, row, column = np.full(np.sum(shapes, axis=0), -1, np.int8), 0, 0
     for k, (n, m) in enumerate(shapes):
@@ -137,15 +112,7 @@ def parts(
 
 
 @setting
-def linked(
-    g: np.random.Generator,
-    shapes: tuple[tuple[int, int], ...],
-    gap: float,
-    n_common: int = 0,
-    *,
-    given: int | None = None,
-    n_cells: int = 0,
-) -> Any:
+def linked(g, shapes, gap, n_common=0, *, given=None, n_cells=0):
     """Two blocks, the second abler and its items harder by a gap, and items of both between them.
 
     To these all respond as ``given``. So many cells link the blocks besides.
@@ -163,13 +130,13 @@ def linked(
     return y
 
 
-def chance(n: int, m: int, *, missing: float = 0.0) -> Draw:
+def chance(n, m, *, missing=0.0):
     """Items of any difficulty, and nobody abler than anybody else."""
     return one(n, m, "none", missing=missing)
 
 
 @setting
-def booklets(g: np.random.Generator, n: int, *, paired: bool) -> Any:
+def booklets(g, n, *, paired):
     """Six sets of 20 items; everyone answers two, which make a ring, or three pairs."""
     y, first = answered(g, g.normal(size=n), 120), np.arange(n) % 6
     second = first ^ 1 if paired else (first + 1) % 6
@@ -178,9 +145,7 @@ def booklets(g: np.random.Generator, n: int, *, paired: bool) -> Any:
 
 
 @setting
-def blocks(
-    g: np.random.Generator, sizes: tuple[int, ...], m: int, n_common: int, gaps: tuple[float, ...]
-) -> Any:
+def blocks(g, sizes, m, n_common, gaps):
     """Blocks in a chain, each with its items, and items in common with the next; abler by gaps."""
     k, group = np.arange(len(sizes)), np.repeat(np.arange(len(sizes)), sizes)
     level = np.cumsum((0.0, *gaps))
@@ -194,7 +159,7 @@ def blocks(
 
 
 @setting
-def windows(g: np.random.Generator, n: int, m: int, width: int, trend: float) -> Any:
+def windows(g, n, m, width, trend):
     """Everybody answers items that follow each other; later ones are harder, asked of the abler."""
     place, k = g.random(n), np.arange(m)
     start = np.round(place * (m - width))[:, None]
@@ -204,7 +169,7 @@ def windows(g: np.random.Generator, n: int, m: int, width: int, trend: float) ->
 
 
 @setting
-def dated(g: np.random.Generator, n: int, m: int, reach: float, trend: float) -> Any:
+def dated(g, n, m, reach, trend):
     """Scores of 100 answers each on the benchmarks of a system's time. Later ones are harder."""
     time, of_benchmark = np.sort(g.random(n)), np.sort(g.random(m))
     theta = trend * time + g.normal(0, 0.7, n)
@@ -214,7 +179,7 @@ def dated(g: np.random.Generator, n: int, m: int, reach: float, trend: float) ->
 
 
 @setting
-def adaptive(g: np.random.Generator, n: int, m: int, length: int) -> Any:
+def adaptive(g, n, m, length):
     """Everybody answers so many items, each the one that tells most after the earlier ones."""
     theta, b = g.normal(size=n), g.normal(size=m)
     right = g.random((n, m)) < 1 / (1 + np.exp(b - theta[:, None]))
@@ -233,21 +198,21 @@ def adaptive(g: np.random.Generator, n: int, m: int, length: int) -> Any:
 
 
 @setting
-def labelled(g: np.random.Generator, n: int, m: int, rows: str, columns: str) -> Any:
+def labelled(g, n, m, rows, columns):
     """Difficulties spread wide by row, as of items, with labels."""
     y, labels = answered(g, g.normal(size=n), m), [rows.format(k) for k in range(n)]
     return irtkit.ResponseMatrix(y, labels, [columns.format(k) for k in range(m)])
 
 
 @setting
-def families(g: np.random.Generator, groups: int, size: int) -> Any:
+def families(g, groups, size):
     """Copies of parents with 2 % of the answers flipped."""
     y = np.repeat(answered(g, g.normal(size=groups), 500), size, axis=0)
     return np.where(g.random(y.shape) < 0.02, 1 - y, y)
 
 
 ONES = (1.0, 1.0, 1.0)
-APART: Draws = {
+APART = {
     "two blocks, five common items, 2 × 50, gap 1": blocks((50, 50), 100, 5, (1.0,)),
     "two blocks, five common items, 100 and 60, gap 1": blocks((100, 60), 60, 5, (1.0,)),
     "two blocks, eight common items, 100 and 60, gap 1": blocks((100, 60), 60, 8, (1.0,)),
@@ -262,7 +227,7 @@ APART: Draws = {
     "windows of 30 of 100, 200 respondents, trend 2": windows(200, 100, 30, 2.0),
     "windows of 40 of 100, 1,000 respondents, trend 2": windows(1000, 100, 40, 2.0),
 }
-APART_SEEN: Draws = {
+APART_SEEN = {
     "two blocks, sixteen common items, 100 and 60, gap 1": blocks((100, 60), 60, 16, (1.0,)),
     "two blocks, five common items, 100 and 60, gap 0": blocks((100, 60), 60, 5, (0.0,)),
     "chain of four, eight common items, 4 × 50, gap 0": blocks((50,) * 4, 30, 8, (0.0,) * 3),
@@ -274,7 +239,7 @@ APART_SEEN: Draws = {
     "adaptive, 20 of 200 items, 300 respondents": adaptive(300, 200, 20),
     "adaptive, 60 of 200 items, 300 respondents": adaptive(300, 200, 60),
 }
-TOGETHER: Draws = {
+TOGETHER = {
     "two blocks, eight common items, 100 and 60, gap 0": blocks((100, 60), 60, 8, (0.0,)),
     "two blocks, sixteen common items, 100 and 60, gap 0": blocks((100, 60), 60, 16, (0.0,)),
     "two blocks, eight common items, 2 × 500, gap 0": blocks((500, 500), 20, 8, (0.0,)),
@@ -284,7 +249,7 @@ TOGETHER: Draws = {
     "windows of 80 of 200, 50 respondents": windows(50, 200, 80, 0.0),
 }
 PAIR, SMALL = ((100, 50), (60, 80)), ((10, 200), (20, 300))
-CLEAN: Draws = {
+CLEAN = {
     **{f"2PL {n} × {m}": one(n, m) for n, m in ((200, 500), (100, 1000), (2000, 40), (1000, 5))},
     **{f"2PL {n} × {m}": one(n, m) for n, m in ((5000, 20), (60, 200), (30, 40), (12, 140))},
     "2PL 8 × 500": one(8, 500),
@@ -336,7 +301,7 @@ CLEAN: Draws = {
     "numbers × numbers, 300 × 40": labelled(300, 40, "{}", "{}"),
     "files × files, 300 × 40": labelled(300, 40, "mmlu/{}.json", "run-{}"),
 }
-PLANTED: dict[str, Draws] = {
+PLANTED = {
     "parts": {
         "two parts, 100 × 50 and 60 × 80": parts(((100, 50), (60, 80)), sparse=False),
         "three parts, 60 % missing": parts(((80, 60), (50, 60), (30, 40)), 0.6, sparse=False),
@@ -374,7 +339,7 @@ PLANTED: dict[str, Draws] = {
         f"families, {g} × {k}": families(g, k) for g, k in ((3, 10), (3, 50), (4, 40), (30, 7))
     },
 }
-SEEN: Draws = {
+SEEN = {
     **{f"80 % and 20 %, r {r}, 200 × 500": two(200, 500, 0.2, r) for r in (0, 0.5, 0.8)},
     **{f"50 % and 50 %, r {r}, 200 × 500": two(200, 500, 0.5, r) for r in (0, 0.5, 0.8, 0.95)},
     **{f"50 % and 50 %, r {r}, 300 × 40": two(300, 40, 0.5, r) for r in (0, 0.5, 0.8)},
@@ -400,11 +365,11 @@ SEEN: Draws = {
     "families, 5 × 40": families(5, 40),
     **{f"families, {g} × {k}": families(g, k) for g, k in ((2, 60), (4, 6))},
 }
-WANTED: dict[str, Draws] = PLANTED | {"clean": CLEAN, "seen": SEEN}
+WANTED = PLANTED | {"clean": CLEAN, "seen": SEEN}
 """Settings, by what is to be found."""
 
 
-def matrix(draw: Draw, seed: int, stream: int = SEED) -> irtkit.ResponseMatrix:
+def matrix(draw, seed, stream=SEED):
     """Data of a setting."""
     made = draw(np.random.default_rng([seed, stream]))
     return made if isinstance(made, irtkit.ResponseMatrix) else irtkit.ResponseMatrix(made)
@@ -418,14 +383,14 @@ class Setting(NamedTuple):
     draw: Callable[..., Any]
 
 
-def findings(case: Setting, seed: int) -> Record:
+def findings(case, seed):
     """Which kinds of findings a fit has."""
     result = irtkit.fit(matrix(case.draw, seed), standard_errors=False, progress=False)
     codes = {finding.code for finding in result.findings}
     return {kind: bool(codes & of_kind) for kind, of_kind in KINDS.items()}
 
 
-def slopes_followed(case: Record, seed: int) -> Record:
+def slopes_followed(case, seed):
     """Rank correlations of fitted with true slopes, by how these spread."""
     correlations = {}
     for spread in (0.3, 0.5):
@@ -439,7 +404,7 @@ def slopes_followed(case: Record, seed: int) -> Record:
     return correlations
 
 
-def warnings_of_fit(sets: int = 20) -> Tables:
+def warnings_of_fit(sets=20):
     """Findings of fits, and how closely slopes follow the true ones."""
     cases = [Setting(name, wanted, d) for wanted, by in WANTED.items() for name, d in by.items()]
     sizes = part((3, 4, 5, 6, 7, 8, 12, 20, 30), 0)
@@ -458,18 +423,8 @@ class Drawn(NamedTuple):
 
 @setting
 def board(
-    g: np.random.Generator,
-    n: int,
-    m: int,
-    *,
-    guessers: float = 0.0,
-    options: int = 0,
-    known: bool = False,
-    coins: float = 1.0,
-    mean: float = 0.0,
-    sd: float = 1.0,
-    classes: float = 0.5,
-) -> Drawn:
+    g, n, m, *, guessers=0.0, options=0, known=False, coins=1.0, mean=0.0, sd=1.0, classes=0.5
+):
     """A share of guessers before honest systems of an ability with this mean and SD.
 
     Of their answers ``coins`` are coin flips, and the others one class, of which the first has this
@@ -488,19 +443,17 @@ def board(
 
 
 @setting
-def specialists(
-    g: np.random.Generator, n: int, m: int, sd: float, correlation: float, easier: float = 0.0
-) -> Drawn:
+def specialists(g, n, m, sd, correlation, easier=0.0):
     """Half of the items ask for one ability, and half for another, with this SD."""
     theta = sd * two_abilities(g, n, correlation)
     values = answered(g, theta[:, np.arange(m) % 2], m, easier=easier)
     return Drawn(irtkit.ResponseMatrix(values))
 
 
-COLLAPSED: dict[str, Any] = {"options": 2, "coins": 0.02, "classes": 0.55, "mean": 0.5}
-CODED: dict[str, Any] = {"known": True, "mean": 0.5}
+COLLAPSED = {"options": 2, "coins": 0.02, "classes": 0.55, "mean": 0.5}
+CODED = {"known": True, "mean": 0.5}
 
-GUESSERS: dict[str, Draws] = {
+GUESSERS = {
     "opposite": {
         f"{share:.0%} of one class, {n} × {m}": board(n, m, guessers=share, **COLLAPSED)
         for n, m, share in ((90, 139, 0.6), (90, 139, 0.2), (12, 100, 0.5), (400, 1000, 0.3))
@@ -545,7 +498,7 @@ GUESSERS: dict[str, Draws] = {
 }
 
 
-def named(case: Setting, seed: int) -> Record:
+def named(case, seed):
     """Whether systems are named, and the numbers of guessers and others, named and in all."""
     if case.wanted == "elsewhere":
         made, k = matrix(case.draw, seed, 17), 0
@@ -563,7 +516,7 @@ def named(case: Setting, seed: int) -> Record:
     }
 
 
-def at_chance(sets: int = 20) -> Tables:
+def at_chance(sets=20):
     """Whether guessers are named, and nobody else."""
     cases = [
         Setting(name, wanted, draws[name])
@@ -571,7 +524,7 @@ def at_chance(sets: int = 20) -> Tables:
         for name in part(list(draws), 0)
     ]
 
-    def shares(record: Record) -> Record:
+    def shares(record):
         n, n_others = record.pop("of"), record.pop("of others")
         guessers = record["guessers"] / n if n else None
         return record | {"guessers": guessers, "others": record["others"] / n_others}
@@ -600,7 +553,7 @@ SHAPES = {
 OF_HEALTH = {*CODES.values(), "few-separating"}
 
 
-def planted_board(kind: str, n_systems: int, n_items: int, seed: int) -> irtkit.ResponseMatrix:
+def planted_board(kind, n_systems, n_items, seed):
     """Responses of a board with something planted."""
     generator = np.random.default_rng(seed)
     difficulty = generator.normal(size=n_items)
@@ -625,7 +578,7 @@ def planted_board(kind: str, n_systems: int, n_items: int, seed: int) -> irtkit.
     return responses.with_tables(table)
 
 
-def of_health(case: Record, seed: int) -> Record:
+def of_health(case, seed):
     """Whether there is the finding that was planted, and another one."""
     kind = case["planted"]
     result = irtkit.fit(planted_board(kind, case["systems"], case["items"], seed))
@@ -636,7 +589,7 @@ def of_health(case: Record, seed: int) -> Record:
     }
 
 
-def advised(shape: str, n_systems: int, sets: int) -> Record:
+def advised(shape, n_systems, sets):
     """The reliability reached when advised items are added, means over sets with such advice."""
     advised_and_reached = []
     mean, sd, n_items = SHAPES[shape]
@@ -661,7 +614,7 @@ def advised(shape: str, n_systems: int, sets: int) -> Record:
     return {"shape": shape, "systems": n_systems, "sets": sets, "reliability": figures}
 
 
-def health(sets: int = 20, advice: int = 50) -> Tables:
+def health(sets=20, advice=50):
     """Findings about the health of a benchmark, and whether advice is true."""
     boards = [
         {"planted": kind, "systems": n, "items": m}
@@ -676,7 +629,7 @@ def health(sets: int = 20, advice: int = 50) -> Tables:
     }
 
 
-def said_near_chance(case: dict[str, Any], seed: int) -> dict[str, float]:
+def said_near_chance(case, seed):
     """Whether a fit says that systems seem to guess."""
     n_systems, n_items = case["systems"], case["items"]
     g = np.random.default_rng([seed, n_systems, n_items])
@@ -691,7 +644,7 @@ def said_near_chance(case: dict[str, Any], seed: int) -> dict[str, float]:
     return {"said": len(found_near_chance(irtkit.ResponseMatrix(values)))}
 
 
-def near_chance(sets: int = 100) -> Tables:
+def near_chance(sets=100):
     """Whether a fit says that many systems seem to guess, and only then."""
     kinds = [(0.3, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 0.25, 0.0)]
     kinds += [(0.3, 0.0, 0.4), (1.0, 0.25, 0.3), (1.0, 0.25, 0.6), (1.0, 0.25, 1.0)]

@@ -23,10 +23,7 @@ The matrices, but for the digits crowd, carry no free licence and are looked for
 what is not there is left out.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -40,19 +37,12 @@ from irtkit import ResponseMatrix
 from irtkit.data.families import linked
 from irtkit.scoring import items_for_scores
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-    from study import Record, Tables
-
 SHARE, LARGEST = 0.25, 0.3
 """Share of the systems that is held out, and the largest that a last family may make it."""
 DRAWS = 5
 """Random subsets a split."""
 
-BOARDS: dict[str, tuple[int, tuple[int, ...]]] = {
+BOARDS = {
     "metabench_arc": (5, (10, 20, 50)),
     "nlu_commonsenseqa": (20, (20, 50, 100)),
     "digits crowd": (20, (20, 50)),
@@ -61,7 +51,7 @@ BOARDS: dict[str, tuple[int, tuple[int, ...]]] = {
 """Matrices, the number of splits, and numbers of items."""
 
 
-def _read(name: str, data: Path) -> tuple[Any, Any]:
+def _read(name, data):
     """Distinct rows, and the family of each."""
     if name == "digits crowd":
         table = irtkit.load_digits_crowd().responses.to_frame()
@@ -80,7 +70,7 @@ def _read(name: str, data: Path) -> tuple[Any, Any]:
     return table, family
 
 
-def _joined(family: NDArray[np.int64], names: Any) -> NDArray[np.int64]:
+def _joined(family, names):
     """Families of whom links either number or name."""
     other = np.unique(np.asarray(names, dtype=str), return_inverse=True)[1] + family.max() + 1
     size = int(other.max()) + 1
@@ -88,7 +78,7 @@ def _joined(family: NDArray[np.int64], names: Any) -> NDArray[np.int64]:
     return np.asarray(connected_components(links, directed=False)[1][family], dtype=np.int64)
 
 
-def _held_out(family: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
+def _held_out(family, seed):
     """A quarter of the systems, or a little more, by whole families drawn at random."""
     held = np.zeros(len(family), dtype=bool)
     for name in np.random.default_rng(seed).permutation(np.unique(family)):
@@ -99,7 +89,7 @@ def _held_out(family: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
     return held
 
 
-def _split(sizes: tuple[int, ...], table: Any, family: Any, seed: int) -> Iterator[Record]:
+def _split(sizes, table, family, seed):
     """Errors of one split, a record per method and size."""
     held = _held_out(family, seed)
     result = irtkit.fit(ResponseMatrix.from_frame(table[~held]), standard_errors=False)
@@ -124,18 +114,18 @@ def _split(sizes: tuple[int, ...], table: Any, family: Any, seed: int) -> Iterat
             yield {"method": "random, p-IRT", "k": k, "error": errors(scores, truth)}
 
 
-def errors(scores: Any, truth: Any) -> Any:
+def errors(scores, truth):
     """Expected scores less the true ones."""
     return scores["expected_score"].to_numpy() - truth
 
 
-def covers(scores: Any, truth: Any) -> tuple[Any, Any]:
+def covers(scores, truth):
     """Which intervals hold the true score, and their widths in percentage points."""
     low, high = (scores[f"expected_score_{end}"].to_numpy() for end in ("low", "high"))
     return (low <= truth) & (truth <= high), 100 * (high - low)
 
 
-def _one_by_one(selection: Any, new: Any) -> Any:
+def _one_by_one(selection, new):
     """Scores of adaptive tests, in the form of `irtkit.score`."""
     scores = []
     for _, answers in new.iterrows():
@@ -146,7 +136,7 @@ def _one_by_one(selection: Any, new: Any) -> Any:
     return pd.DataFrame({"expected_score": scores}, new.index)
 
 
-def _summary(rows: list[Record]) -> Iterator[Record]:
+def _summary(rows):
     """Figures by method and size."""
     for k, method in dict.fromkeys((row["k"], row["method"]) for row in rows):
         of_method = [row for row in rows if (row["k"], row["method"]) == (k, method)]
@@ -157,7 +147,7 @@ def _summary(rows: list[Record]) -> Iterator[Record]:
         yield record
 
 
-def few_items(data: Path = SHARED) -> Tables:
+def few_items(data=SHARED):
     """Errors by how items were chosen."""
     boards = {}
     for name in part(list(BOARDS), 1):
@@ -179,7 +169,7 @@ HELD, CALIBRATED = 200, 800
 SIMULATED = {"one ability": 3, "two abilities": 3, "bent": 3, "few systems": 10}
 
 
-def of_ordinary(case: Record, seed: int) -> Record:
+def of_ordinary(case, seed):
     """Shares of new systems like the calibrated ones that are called beyond, and covered."""
     n = case["calibrated"]
     generator = np.random.default_rng([seed, n])
@@ -196,7 +186,7 @@ def of_ordinary(case: Record, seed: int) -> Record:
     return {"beyond": (scores["status"] == "beyond").mean(), "coverage": held.mean()}
 
 
-def board(name: str, data: Path, seed: int) -> pd.DataFrame:
+def board(name, data, seed):
     """Distinct response patterns of a real board, or a simulated board."""
     if name in REAL:
         table = pd.read_csv(data / f"{name}.csv.gz", index_col=0)
@@ -216,7 +206,7 @@ def board(name: str, data: Path, seed: int) -> pd.DataFrame:
     return pd.DataFrame(values, range(n), [f"q{j}" for j in range(n_items)])
 
 
-def split(name: str, data: Path, seed: int) -> list[Record]:
+def split(name, data, seed):
     """Figures of one split, a record per group, size and way."""
     table = board(name, data, seed)
     order = np.random.default_rng(seed).permutation(len(table))
@@ -234,7 +224,7 @@ def split(name: str, data: Path, seed: int) -> list[Record]:
     ]
 
 
-def scored(group: str, new: pd.DataFrame, calibrated: pd.DataFrame) -> Iterator[Record]:
+def scored(group, new, calibrated):
     """Figures of the systems held out when others are fitted."""
     result = irtkit.fit(ResponseMatrix.from_frame(calibrated), standard_errors=False)
     truth = new.mean(axis=1).to_numpy()
@@ -242,27 +232,27 @@ def scored(group: str, new: pd.DataFrame, calibrated: pd.DataFrame) -> Iterator[
         selection = irtkit.select_items(result, k, folds=5)
         asked = ResponseMatrix.from_frame(new.loc[:, new.columns.isin(selection.items)])
         closed = replace(items_for_scores(selection), best=None)
-        row: Record = {"group": group, "k": k}
+        row = {"group": group, "k": k}
         for way, items in (("", selection), ("closed_", closed)):
             held, width = covers(irtkit.score(asked, items), truth)
             row |= {f"{way}coverage": held, f"{way}width": width}
         yield row
 
 
-def summary(name: str, rows: list[Record], splits: int) -> Iterator[Record]:
+def summary(name, rows, splits):
     """Means over systems and splits."""
     for group, k in ((group, k) for group in ("best", "any") for k in SIZES):
-        record: Record = {"board": name, "outlier": False, "splits": splits, "group": group, "k": k}
+        record = {"board": name, "outlier": False, "splits": splits, "group": group, "k": k}
         for figure in ("coverage", "width", "closed_coverage", "closed_width"):
             values = [row[figure] for row in rows if (row["group"], row["k"]) == (group, k)]
             record[figure] = float(np.mean(np.concatenate(values)))
         yield record
 
 
-def beyond(data: Path = SHARED) -> Tables:
+def beyond(data=SHARED):
     """Systems better than those calibrated, and ordinary ones."""
     there = [name for name in REAL if (data / f"{name}.csv.gz").exists()]
-    records: list[Record] = []
+    records = []
     for name in part([*there, *SIMULATED], -1):
         splits = (REAL | SIMULATED)[name]
         rows = [row for seed in range(splits) for row in split(name, data, seed)]

@@ -27,7 +27,7 @@ from __future__ import annotations
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,15 +35,9 @@ from machine import part
 from scipy.sparse import csr_array, hstack
 from scipy.sparse.linalg import lsmr
 from scipy.stats import norm, spearmanr
-from study import Record, run, study
+from study import run, study
 
 import irtkit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from study import Tables
-
-    Array = NDArray[np.float64]
 
 N_SYSTEMS, N_ITEMS = 30, 80
 SDS = (1.0, 0.8, 0.7)  # Of systems, items and answers.
@@ -69,7 +63,7 @@ DESIGNS = (
 )
 
 
-def kept(design: Design, g: np.random.Generator) -> NDArray[np.bool_]:
+def kept(design, g):
     """Which marks there are, systems × items × judges."""
     shape = N_SYSTEMS, N_ITEMS
     judges = np.arange(design.n_judges)
@@ -86,12 +80,12 @@ def kept(design: Design, g: np.random.Generator) -> NDArray[np.bool_]:
     return np.asarray(g.integers(design.n_judges, size=shape)[..., None] == judges)
 
 
-def marked(quality: Array) -> Array:
+def marked(quality):
     """Marks from 1 to 5."""
     return np.clip(np.round(3 + quality), 1, 5)
 
 
-def expected_marks(severity: Array, noise: Array) -> Array:
+def expected_marks(severity, noise):
     """Mean mark of each judge over many answers."""
     sd = np.sqrt(np.sum(np.square(SDS)) + noise**2)
     ends = np.arange(1.5, 5)
@@ -99,7 +93,7 @@ def expected_marks(severity: Array, noise: Array) -> Array:
     return np.asarray(1 + above.sum(axis=1))
 
 
-def table_of(marks: Array, there: NDArray[np.bool_]) -> pd.DataFrame:
+def table_of(marks, there):
     """A long table of ratings."""
     system, item, judge = np.nonzero(there)
     columns = {"system": system, "item": item, "judge": judge}
@@ -107,7 +101,7 @@ def table_of(marks: Array, there: NDArray[np.bool_]) -> pd.DataFrame:
     return pd.DataFrame({**named, "score": marks[system, item, judge]})
 
 
-def additive(ratings: pd.DataFrame) -> pd.Series:
+def additive(ratings):
     """Effects of systems by ordinary least squares."""
     coded = [pd.factorize(ratings[name]) for name in ("system", "item", "judge")]
     rows = np.arange(len(ratings))
@@ -117,7 +111,7 @@ def additive(ratings: pd.DataFrame) -> pd.Series:
     return pd.Series(effects[: len(labels)], labels)
 
 
-def recovered(design: Design, seed: int) -> Record:
+def recovered(design, seed):
     """How well systems and severities are recovered in one data set."""
     g = np.random.default_rng([seed, design.n_judges, len(design.setting), 52])
     severity = np.array([0.6, 0.0, -0.6])
@@ -139,7 +133,7 @@ def recovered(design: Design, seed: int) -> Record:
         "additive": additive(ratings),
         "adjusted": result.leaderboard()["expected_score"],
     }
-    record: Record = {}
+    record = {}
     for name, values in estimates.items():
         ordered = values.reindex(labels).to_numpy(float)
         record[f"spearman_{name}"] = spearmanr(ordered, truth)[0]
@@ -173,7 +167,7 @@ FAVOURS = (
 )
 
 
-def tested(case: Favour, seed: int) -> Record:
+def tested(case, seed):
     """What is said of preferences in one data set."""
     g = np.random.default_rng([seed, round(100 * case.preference), round(10 * case.views), 53])
     sizes = [int(size) for size in case.sizes.split(",")]
@@ -225,7 +219,7 @@ PANELS = (
 BLAMED = {"noise", "reversed", "constant"}
 
 
-def judged(panel: Panel, seed: int) -> Record:
+def judged(panel, seed):
     """What is said of the judges in one data set."""
     g = np.random.default_rng([seed, len(panel.setting), 54])
     slopes, noise = np.array(panel.slopes), np.array(panel.noise)
@@ -249,22 +243,22 @@ def judged(panel: Panel, seed: int) -> Record:
     return {name: None if np.isnan(value) else value for name, value in record.items()}
 
 
-def judges() -> Tables:
+def judges():
     """Designs of ratings."""
     return {"designs": study(part(DESIGNS, 2), recovered)}
 
 
-def preferences() -> Tables:
+def preferences():
     """Preferences for families."""
     return {"favours": study(part(FAVOURS, 1), tested)}
 
 
-def verdicts() -> Tables:
+def verdicts():
     """Judges of noise and reversed ones."""
     return {"panels": study(part(PANELS, 2), judged)}
 
 
-def judges_speed(n_systems: int = 1000, n_items: int = 1000, n_judges: int = 40) -> Tables:
+def judges_speed(n_systems=1000, n_items=1000, n_judges=40):
     """Processor seconds to read and adjust ratings, and to read them by pandas."""
     g = np.random.default_rng(0)
     places = [axis.ravel() for axis in np.indices((n_systems, n_items))]
@@ -272,11 +266,11 @@ def judges_speed(n_systems: int = 1000, n_items: int = 1000, n_judges: int = 40)
     marks = marked(g.normal(size=n_systems)[places[0]] + g.normal(size=len(judge))).astype(int)
     columns = {"model": places[0], "item": places[1], "judge": judge}
     named = {name: np.char.add(f"{name}-", at.astype(str)) for name, at in columns.items()}
-    seconds: Record = {}
+    seconds = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "ratings.csv")
         pd.DataFrame({**named, "score": marks}).to_csv(path, index=False)
-        how: dict[str, Any] = {"score_range": (1, 5)}
+        how = {"score_range": (1, 5)}
         for name, work in (
             ("pandas_reads", lambda: pd.read_csv(path)),
             ("irtkit_reads", lambda: irtkit.read_responses(path, judge="*", sparse=True, **how)),

@@ -35,27 +35,21 @@ keys among items by probability, over all data sets.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from machine import SHARED, part
+from numpy.typing import NDArray
 from simulated import inverted
 from sklearn.metrics import average_precision_score
 from study import means, run
 from worker import Worker
 
 import irtkit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-    from study import Record, Tables
-
-    Array = NDArray[np.float64]
 
 SHARE = 0.02
 SIMULATED = (12, 30, 60, 100, 200)
@@ -75,10 +69,10 @@ class Source(NamedTuple):
     """The real responses, None if they are drawn anew."""
 
 
-def of_model(n_respondents: int, n_items: int = 1000) -> Source:
+def of_model(n_respondents, n_items=1000):
     """2PL data with inverted items."""
 
-    def plant(seed: int) -> tuple[Any, Any]:
+    def plant(seed):
         generator = np.random.default_rng([seed, n_respondents])
         slope, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
         items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
@@ -91,7 +85,7 @@ def of_model(n_respondents: int, n_items: int = 1000) -> Source:
     )
 
 
-def second_class() -> Source:
+def second_class():
     """The digits crowd, with labels that come second in its votes."""
     crowd = irtkit.load_digits_crowd()
     predictions, labels = crowd.predictions.to_numpy(), crowd.labels.to_numpy()
@@ -101,7 +95,7 @@ def second_class() -> Source:
     second = np.where(order[1] == labels, order[0], order[1])
     chosen = votes[second, np.arange(len(labels))] > 0
 
-    def plant(seed: int) -> tuple[Any, Any]:
+    def plant(seed):
         generator = np.random.default_rng([seed, 2])
         at = generator.choice(np.flatnonzero(chosen), round(SHARE * len(labels)), replace=False)
         marked = labels.copy()
@@ -113,17 +107,17 @@ def second_class() -> Source:
     return Source("digits crowd 130 × 1,797", "second class", REAL_DATA_SETS, plant, untouched)
 
 
-def real(name: str, values: NDArray[np.int8]) -> Source:
+def real(name, values):
     """A real matrix with inverted items."""
 
-    def plant(seed: int) -> tuple[Any, Any]:
+    def plant(seed):
         return inverted(np.random.default_rng([seed, *values.shape]), values)
 
     shape = f"{values.shape[0]:,} × {values.shape[1]:,}"
     return Source(f"{name} {shape}", "inverted", REAL_DATA_SETS, plant, values)
 
 
-def sources(folder: Path) -> Iterator[Source]:
+def sources(folder):
     """All sources; matrices in which 2 % is less than two items are left out."""
     yield from (of_model(n) for n in SIMULATED)
     yield second_class()
@@ -135,7 +129,7 @@ def sources(folder: Path) -> Iterator[Source]:
             yield real(name, values)
 
 
-def item_total(values: NDArray[np.int8]) -> Array:
+def item_total(values):
     """Correlation of each item with the share right on the other items; 0 without variance."""
     answered = values >= 0
     right = np.where(answered, values, 0).astype(np.float64)
@@ -150,7 +144,7 @@ def item_total(values: NDArray[np.int8]) -> Array:
     return found
 
 
-def mirt_slopes(values: NDArray[np.int8], worker: Worker | None, folder: Path) -> Array | None:
+def mirt_slopes(values, worker, folder):
     """Discrimination that PyPI mirt finds, None where it cannot."""
     if worker is None or worker.problem is not None or (values < 0).any():
         return None
@@ -162,7 +156,7 @@ def mirt_slopes(values: NDArray[np.int8], worker: Worker | None, folder: Path) -
         return np.nan_to_num(np.asarray(found["discrimination"], np.float64))
 
 
-def listed_items(values: NDArray[np.int8]) -> tuple[irtkit.FitResult, NDArray[np.bool_]]:
+def listed_items(values):
     """The fit, and which items `irtkit.flag_items` calls negative, and which suspect."""
     result = irtkit.fit(irtkit.ResponseMatrix(values), "2PL", progress=False)
     flags = irtkit.flag_items(result)
@@ -171,11 +165,11 @@ def listed_items(values: NDArray[np.int8]) -> tuple[irtkit.FitResult, NDArray[np
     return result, np.stack([np.isin(result.item_labels, labels) for labels in some])
 
 
-def measure(source: Source, peer: str, folder: Path) -> dict[str, Any]:
+def measure(source, peer, folder):
     """Average the figures of all data sets of a source."""
     before = None if source.untouched is None else listed_items(source.untouched)[1]
     worker = Worker("mirt", "2PL", python=peer) if peer else None
-    rows: list[Record] = []
+    rows = []
     for seed in range(source.n_data_sets):
         values, wrong = source.plant(seed)
         result, listed = listed_items(values)
@@ -187,7 +181,7 @@ def measure(source: Source, peer: str, folder: Path) -> dict[str, Any]:
         slopes = mirt_slopes(values, worker, folder)
         if slopes is not None:
             suspicion["mirt"] = -slopes
-        row: Record = {}
+        row = {}
         for name, score in suspicion.items():
             known = np.nan_to_num(score, nan=-1.0)  # an item without a response is not suspect
             row[f"auc {name}"] = average_precision_score(wrong, known)
@@ -204,13 +198,13 @@ def measure(source: Source, peer: str, folder: Path) -> dict[str, Any]:
     return about | means(rows)
 
 
-def top_k(score: Array, wrong: NDArray[np.bool_]) -> float:
+def top_k(score, wrong):
     """Share of planted items among as many ranked worst."""
     worst = np.argsort(-score, kind="stable")[: int(wrong.sum())]
     return float(wrong[worst].mean())
 
 
-def planted_wrong_keys(data: Path = SHARED, peer_python: str = "") -> Tables:
+def planted_wrong_keys(data=SHARED, peer_python=""):
     """Rankings of items with planted keys, and what is called."""
     chosen = part(list(sources(data)), 0)
     with tempfile.TemporaryDirectory() as folder:
@@ -220,7 +214,7 @@ def planted_wrong_keys(data: Path = SHARED, peer_python: str = "") -> Tables:
 NOMINAL = 0.1
 
 
-def figures(responses: Any, planted: Any, answers: pd.DataFrame | None = None) -> list[float]:
+def figures(responses, planted, answers=None):
     """Average precisions, calls, and the false share of the calls."""
     result = irtkit.fit(responses, standard_errors=False)
     found = irtkit.wrong_keys(result)
@@ -240,7 +234,7 @@ def figures(responses: Any, planted: Any, answers: pd.DataFrame | None = None) -
     return [*precision, *[np.nan] * (3 - len(precision)), len(called), false]
 
 
-def keyed_anew(values: Any, kind: str, g: np.random.Generator) -> tuple[Any, Any]:
+def keyed_anew(values, kind, g):
     """Responses with wrong keys, and which."""
     values = values[:, (values.mean(axis=0) > 0.03) & (values.mean(axis=0) < 0.97)]
     planted = g.choice(values.shape[1], max(8, values.shape[1] // 50), replace=False)
@@ -249,7 +243,7 @@ def keyed_anew(values: Any, kind: str, g: np.random.Generator) -> tuple[Any, Any
     return values, planted
 
 
-def digits(n: int, kind: str, g: np.random.Generator) -> list[float]:
+def digits(n, kind, g):
     """Figures of so many systems of the digits crowd."""
     crowd = irtkit.load_digits_crowd()
     votes, labels = crowd.predictions, crowd.labels.to_numpy().astype(int)
@@ -264,7 +258,7 @@ def digits(n: int, kind: str, g: np.random.Generator) -> list[float]:
     return figures(irtkit.ResponseMatrix(right, some.index, some.columns), planted, some)
 
 
-def simulated(shape: tuple[int, int], kind: str, g: np.random.Generator) -> list[float]:
+def simulated(shape, kind, g):
     """Figures of simulated data, with wrong keys or without."""
     n, n_items = shape
     slopes, difficulties = g.lognormal(0, 0.4, n_items), g.normal(0, 1.5, n_items)
@@ -275,9 +269,9 @@ def simulated(shape: tuple[int, int], kind: str, g: np.random.Generator) -> list
     return figures(*keyed_anew(responses.values.copy(), kind, g))
 
 
-def wrong_keys(data: Path = SHARED, data_sets: int = 10) -> Tables:
+def wrong_keys(data=SHARED, data_sets=10):
     """`irtkit.wrong_keys` with and without answers."""
-    rows: dict[str, Callable[[np.random.Generator], list[float]]] = {}
+    rows = {}
     board = data / "metabench_arc.csv.gz"
     for n in (12, 50, 800):
         for kind in ("inverted", "distractor"):
@@ -289,7 +283,7 @@ def wrong_keys(data: Path = SHARED, data_sets: int = 10) -> Tables:
         for kind in ("none", "inverted", "distractor"):
             rows[f"{kind}, {n:,} × {n_items:,}"] = partial(simulated, (n, n_items), kind)
 
-    def record(name: str) -> Record:
+    def record(name):
         sets = [rows[name](np.random.default_rng([5, seed])) for seed in range(data_sets)]
         return {"setting": name, "figures": np.mean(sets, axis=0).tolist()}
 
@@ -297,9 +291,7 @@ def wrong_keys(data: Path = SHARED, data_sets: int = 10) -> Tables:
     return {"settings": map(record, part(there, -9, -6))}
 
 
-def choices(
-    g: np.random.Generator, n: int, options: int, n_wrong: int, guessing: float
-) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+def choices(g, n, options, n_wrong, guessing):
     """Responses to 200 items of several options, and which keys are wrong."""
     slopes, difficulties = g.lognormal(0, 0.3, 200), g.normal(size=200)
     p = 1 / (1 + np.exp(-slopes * (g.normal(size=n)[:, None] - difficulties)))
@@ -310,7 +302,7 @@ def choices(
     return (g.random(p.shape) < p).astype(np.int8), wrong
 
 
-def choice_figures(values: NDArray[np.int8], wrong: NDArray[np.bool_]) -> tuple[Record, Array]:
+def choice_figures(values, wrong):
     """What an audit says of one data set, and probabilities of wrong keys in the order of items."""
     result = irtkit.fit(irtkit.ResponseMatrix(values))
     labels = np.array(result.item_labels)
@@ -319,7 +311,7 @@ def choice_figures(values: NDArray[np.int8], wrong: NDArray[np.bool_]) -> tuple[
     planted = suspects.index.isin(labels[wrong])
     called = suspects["called"].to_numpy(dtype=bool)
     by_correlation = np.argsort(item_total(values), kind="stable")[:5]
-    row: Record = {
+    row = {
         "audit": float(planted[:5].sum()),
         "item–total": float(wrong[by_correlation].sum()),
         "likely": float((wrong & (p > 0.2)).sum()),
@@ -330,13 +322,11 @@ def choice_figures(values: NDArray[np.int8], wrong: NDArray[np.bool_]) -> tuple[
     return row, p
 
 
-def multiple_choice(
-    data_sets: int = 20, systems: tuple[int, ...] = (12, 25, 60, 120, 500)
-) -> Tables:
+def multiple_choice(data_sets=20, systems=(12, 25, 60, 120, 500)):
     """Wrong keys of items with 4 and 10 options."""
-    judged: list[tuple[Array, NDArray[np.bool_]]] = []
+    judged = []
 
-    def record(options: int, n: int) -> Record:
+    def record(options, n):
         rows = []
         n_likely = 0
         for seed in range(data_sets):
@@ -363,10 +353,10 @@ def multiple_choice(
     return {"studies": studies, "calibration": calibration}
 
 
-def same_calls(data_sets: int = 40) -> Tables:
+def same_calls(data_sets=40):
     """Data sets in which an audit and a table of flags call the same items."""
 
-    def drawn(kind: str, g: np.random.Generator) -> Any:
+    def drawn(kind, g):
         values = choices(g, 80, 4, 3, 0.25 * (kind == "options"))[0]
         if kind == "fractions":
             return np.clip(values + g.normal(0, 0.1, values.shape), 0, 1).round(2)
@@ -389,7 +379,7 @@ def same_calls(data_sets: int = 40) -> Tables:
     return {"kinds": rows}
 
 
-def of_board(path: Path, n: int, kind: str, g: np.random.Generator) -> list[float]:
+def of_board(path, n, kind, g):
     """Figures of so many systems of a real board."""
     values = pd.read_csv(path, index_col=0).to_numpy()
     return figures(*keyed_anew(values[g.choice(len(values), n, replace=False)], kind, g))

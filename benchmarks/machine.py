@@ -20,11 +20,6 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
@@ -33,10 +28,8 @@ SOURCES = (ROOT / "irtkit", ROOT / "benchmarks")
 RAN = "IRTKIT_FILES_THAT_RAN"
 """Variable of the environment: the file to which a study and its processes note what they ran."""
 
-Settings = TypeVar("Settings")
 
-
-def describe() -> dict[str, Any]:
+def describe():
     """Processor, usable cores, memory, system, and versions of what irtkit computes with."""
     return {
         "processor": _field("/proc/cpuinfo", "model name") or platform.processor(),
@@ -52,7 +45,7 @@ def describe() -> dict[str, Any]:
     }
 
 
-def arguments(module_doc: str | None) -> argparse.ArgumentParser:
+def arguments(module_doc):
     """Arguments of a benchmark, described by the first line of its docstring.
 
     From here on the files are noted in which a function runs: here, and in processes that are
@@ -69,24 +62,21 @@ def arguments(module_doc: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def whole() -> bool:
+def whole():
     """Whether everything is to be measured, rather than a part."""
     return "--part" not in sys.argv
 
 
-def part(settings: Settings, *own: Any) -> Settings:
+def part(settings, *own):
     """All settings; with ``--part`` those at the given places, or of the given names."""
     if whole():
         return settings
-    chosen: Any
     if isinstance(settings, dict):
-        chosen = {name: settings[name] for name in own}
-    else:
-        chosen = [cast("Any", settings)[place] for place in own]
-    return cast("Settings", chosen)
+        return {name: settings[name] for name in own}
+    return [settings[place] for place in own]
 
 
-def store(options: argparse.Namespace, **figures: Any) -> None:
+def store(options, **figures):
     """Print the machine; write all figures to the file asked for, with what they depend on."""
     machine = describe()
     versions = ", ".join(f"{name} {machine[name]}" for name in ("python", "numpy", "scipy", "jax"))
@@ -104,13 +94,13 @@ def store(options: argparse.Namespace, **figures: Any) -> None:
         write(options.out, {"measured": measured, **figures})
 
 
-def write(out: Path, content: dict[str, Any]) -> None:
+def write(out, content):
     """Write figures as they are stored."""
     text = json.dumps(content, indent=1, ensure_ascii=False, default=lambda value: value.tolist())
     out.write_text(text + "\n", encoding="utf-8")
 
 
-def now() -> dict[str, str | None]:
+def now():
     """The commit that is checked out, marked if files differ from it, and the date."""
     commit = _git("rev-parse", "HEAD")
     if commit and changes():
@@ -118,13 +108,13 @@ def now() -> dict[str, str | None]:
     return {"commit": commit, "date": datetime.now(UTC).date().isoformat()}
 
 
-def changes() -> list[str]:
+def changes():
     """Source files that differ from the commit that is checked out."""
     text = _git("status", "--porcelain", "--", *map(str, SOURCES)) or ""
     return [line for line in text.splitlines() if "benchmarks/results/" not in line]
 
 
-def _git(*words: str) -> str | None:
+def _git(*words):
     """What git answers, None where there is no git or no repository."""
     try:
         done = subprocess.run(
@@ -139,7 +129,7 @@ def _git(*words: str) -> str | None:
 
 
 @cache
-def digest(path: Path) -> str | None:
+def digest(path):
     """Short hash of a file, None if there is none.
 
     Of Python, its syntax is hashed without comments, docstrings and annotations, so that a change
@@ -153,7 +143,7 @@ def digest(path: Path) -> str | None:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def _syntax(node: Any) -> Any:
+def _syntax(node):
     """A tree as nested lists, which are the same in every version of Python."""
     if isinstance(node, list):
         return [_syntax(one) for one in node if not _is_text(one)]
@@ -164,31 +154,31 @@ def _syntax(node: Any) -> Any:
     return [type(node).__name__, *([n, _syntax(value)] for n, value in parts if n not in ignored)]
 
 
-def _is_text(node: Any) -> bool:
+def _is_text(node):
     """Whether a statement is a docstring, of whatever it stands under."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def depends_on(*paths: Path) -> None:
+def depends_on(*paths):
     """Note files that a study depends on in another way than by running them."""
     with Path(os.environ[RAN]).open("a", encoding="utf-8") as text:
         text.writelines(f"{path}\n" for path in paths)
 
 
-def note_files() -> None:
+def note_files():
     """Note files of this project in which a function runs, and files of the package that are read.
 
     Code that runs when a module is imported does not count: nearly all are imported.
     """
-    known: set[str] = set()
+    known = set()
     folders = tuple(f"{folder}{os.sep}" for folder in SOURCES)
 
-    def note(name: str) -> None:
+    def note(name):
         known.add(name)
         if name.startswith(folders):
             depends_on(Path(name))
 
-    def called(frame: FrameType, event: str, arg: Any) -> None:  # noqa: ARG001
+    def called(frame, event, arg):  # noqa: ARG001
         code, caller = frame.f_code, frame.f_back
         name = code.co_filename
         if name in known or not code.co_flags & inspect.CO_OPTIMIZED:  # a module, or a class
@@ -199,7 +189,7 @@ def note_files() -> None:
             caller = caller.f_back
         note(name)
 
-    def opened(event: str, given: tuple[Any, ...]) -> None:
+    def opened(event, given):
         name = str(given[0]) if event == "open" else ""
         if (
             name.startswith(folders[0])
@@ -213,11 +203,11 @@ def note_files() -> None:
     sys.settrace(called)
 
 
-def _sources() -> set[str]:
+def _sources():
     """Files that this study depends on: what ran, the script, and constants that they import."""
     ran = set(Path(os.environ[RAN]).read_text(encoding="utf-8").splitlines())
     todo = [Path(name) for name in (*ran, sys.argv[0], __file__)]
-    found: set[Path] = set()
+    found = set()
     while todo:
         path = todo.pop().resolve()
         if path not in found and path.is_relative_to(ROOT) and path.is_file():
@@ -227,19 +217,19 @@ def _sources() -> set[str]:
     return {path.relative_to(ROOT).as_posix() for path in found}
 
 
-def _constants_of(path: Path) -> Iterator[Path]:
+def _constants_of(path):
     """Modules from which a module imports what is no function, such as a constant."""
     for node in ast.walk(ast.parse(path.read_bytes())):
         name = node.module or "" if isinstance(node, ast.ImportFrom) else ""
         if not (name.startswith("irtkit") or (ROOT / "benchmarks" / f"{name}.py").is_file()):
             continue
         module = import_module(name)
-        values = [getattr(module, alias.name, None) for alias in cast("Any", node).names]
+        values = [getattr(module, alias.name, None) for alias in node.names]
         if module.__file__ and any(map(_holds_values, values)):
             yield Path(module.__file__)
 
 
-def _holds_values(value: Any) -> bool:
+def _holds_values(value):
     """Whether something is a constant, or a class with defaults of its fields."""
     if isinstance(value, type):
         fields = getattr(value, "__dataclass_fields__", {}).values()
@@ -249,7 +239,7 @@ def _holds_values(value: Any) -> bool:
     return not (value is None or callable(value) or inspect.ismodule(value))
 
 
-def _field(path: str, name: str) -> str | None:
+def _field(path, name):
     """Value of the first line ``name: value`` of a file, None where there is none."""
     file = Path(path)
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []

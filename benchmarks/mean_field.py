@@ -12,7 +12,7 @@ stay, and of SDs that start at 0.05, 0.1 and 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,9 +21,6 @@ import optax
 
 import irtkit
 
-if TYPE_CHECKING:
-    from jax import Array
-    from numpy.typing import NDArray
 STEPS = 1_500
 RATE = 0.03
 FIRST_SD = 0.1
@@ -47,7 +44,7 @@ class Guide(NamedTuple):
     log_sd: Numbers
 
 
-def fit(values: NDArray[np.int8]) -> tuple[Numbers, Numbers]:
+def fit(values):
     """Means and SDs from complete responses, respondents × items, on the population's scale."""
     sizes = (values.shape[0], values.shape[1], values.shape[1])
     mean = Numbers(*(jnp.full(n, centre) for n, (centre, _) in zip(sizes, OF_PRIOR, strict=True)))
@@ -57,12 +54,12 @@ def fit(values: NDArray[np.int8]) -> tuple[Numbers, Numbers]:
 
 
 @jax.jit
-def _ascended(start: Guide, values: Array, key: Array) -> Guide:
+def _ascended(start, values, key):
     """Return the guide after all steps of Adam."""
     optimiser = optax.adam(optax.cosine_decay_schedule(RATE, STEPS))
     right = values.astype(jnp.float32)
 
-    def loss(guide: Guide, deviates: Numbers) -> Array:
+    def loss(guide, deviates):
         """Minus the bound at one draw, up to a constant."""
         drawn = jax.tree.map(
             lambda m, log_sd, e: m + jnp.exp(log_sd) * e, guide.mean, guide.log_sd, deviates
@@ -73,7 +70,7 @@ def _ascended(start: Guide, values: Array, key: Array) -> Guide:
             bound += jnp.sum(log_sd) - 0.5 * jnp.sum(((x - centre) / spread) ** 2)
         return -bound
 
-    def step(k: Array, state: tuple[Guide, optax.OptState]) -> tuple[Guide, optax.OptState]:
+    def step(k, state):
         guide, adam = state
         keys = jax.random.split(jax.random.fold_in(key, k), len(guide.mean))
         deviates = Numbers(
@@ -82,5 +79,4 @@ def _ascended(start: Guide, values: Array, key: Array) -> Guide:
         updates, adam = optimiser.update(jax.grad(loss)(guide, deviates), adam)
         return optax.apply_updates(guide, updates), adam
 
-    found: Guide = jax.lax.fori_loop(0, STEPS, step, (start, optimiser.init(start)))[0]
-    return found
+    return jax.lax.fori_loop(0, STEPS, step, (start, optimiser.init(start)))[0]

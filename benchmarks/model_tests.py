@@ -39,26 +39,17 @@ anchors that were named.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from machine import part
 from scipy.stats import chi2
 from simulated import items_of
-from study import Record, run, study
+from study import run, study
 
 import irtkit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-    from study import Tables
-
-    from irtkit.calibration.priors import PriorName
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
+from irtkit.calibration.priors import PriorName
+from irtkit.irf import ModelName
 
 LEVEL = 0.05
 
@@ -73,7 +64,7 @@ class Null(NamedTuple):
     prior: PriorName | None = "weak"
     kind: str = ""
 
-    def __str__(self) -> str:
+    def __str__(self):
         prior = "" if self.prior else ", no prior"
         kind = f", {self.kind}" if self.kind else ""
         return f"{self.n_respondents:,} × {self.n_items:,} {self.model}{prior}{kind}"
@@ -92,7 +83,7 @@ M2_NULLS = (
 )
 
 
-def draw(setting: Null, seed: int) -> irtkit.ResponseMatrix:
+def draw(setting, seed):
     """Responses from the model."""
     generator = np.random.default_rng([seed, *setting[:2]])
     items = items_of(generator, setting.n_items, setting.model)
@@ -106,26 +97,24 @@ def draw(setting: Null, seed: int) -> irtkit.ResponseMatrix:
     return irtkit.simulate_responses(items, ability, missing=missing, seed=generator)
 
 
-def fitted(
-    responses: irtkit.ResponseMatrix, model: ModelName = "2PL", prior: PriorName | None = "weak"
-) -> irtkit.FitResult:
+def fitted(responses, model="2PL", prior="weak"):
     """A fit without standard errors."""
     return irtkit.fit(responses, model, prior=prior, standard_errors=False)
 
 
-def share_below(p: Any, level: float = LEVEL) -> float:
+def share_below(p, level=LEVEL):
     """Share of the known p-values below a level."""
     known = np.asarray(p)[~np.isnan(p)]
     return float((known < level).mean()) if len(known) else float("nan")
 
 
-def pooled(case: Any, measure: Callable[[Any, int], Record], n_sets: int) -> dict[str, Array]:
+def pooled(case, measure, n_sets):
     """What is measured in all data sets, one after the other."""
     rows = [measure(case, seed) for seed in range(n_sets)]
     return {name: np.concatenate([np.atleast_1d(row[name]) for row in rows]) for name in rows[0]}
 
 
-def p_of_fit(setting: Null, seed: int) -> Record:
+def p_of_fit(setting, seed):
     """p-values of S-X², lz and Q3."""
     result = fitted(draw(setting, seed), setting.model, setting.prior)
     pairs = irtkit.local_dependence(result, threshold=0.0, top=None)
@@ -133,7 +122,7 @@ def p_of_fit(setting: Null, seed: int) -> Record:
     return {name: table["p_value"].to_numpy() for name, table in tables.items()}
 
 
-def null(setting: Null) -> Record:
+def null(setting):
     """Alarms where the model holds."""
     p = pooled(setting, p_of_fit, setting.n_sets)
     n_items = int((~np.isnan(p["s_x2"])).sum())
@@ -141,14 +130,14 @@ def null(setting: Null) -> Record:
     return {"data": str(setting), "n_items": n_items, "sets": setting.n_sets, **shares}
 
 
-def m2_null(setting: Null) -> Record:
+def m2_null(setting):
     """Alarms of M2 where the model holds."""
     results = (fitted(draw(setting, seed), setting.model) for seed in range(setting.n_sets))
     p = [irtkit.model_fit(result).p_value for result in results]
     return {"data": str(setting), "sets": setting.n_sets, "m2_05": share_below(p)}
 
 
-def model_fit() -> Tables:
+def model_fit():
     """S-X², lz, Q3 and M2 of data from the model that is fitted."""
     return {"null": map(null, part(NULLS, 14)), "m2": map(m2_null, part(M2_NULLS, 5))}
 
@@ -168,7 +157,7 @@ class Linked(NamedTuple):
     n_sets: int
     model: ModelName = "2PL"
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"{self.n_respondents:,} × {self.n_items} {self.model}"
 
 
@@ -179,7 +168,7 @@ LINKED = (
 )
 
 
-def of_respondents(setting: Null, seed: int) -> Record:
+def of_respondents(setting, seed):
     """Respondents called on clean data, and the mean infit."""
     result = fitted(draw(setting, seed), setting.model, setting.prior)
     table = irtkit.respondent_fit(result)
@@ -188,7 +177,7 @@ def of_respondents(setting: Null, seed: int) -> Record:
     return {"p": table["p_value"].to_numpy(), "called": called, "infit": infit}
 
 
-def of_drift(setting: Linked, seed: int) -> Record:
+def of_drift(setting, seed):
     """Items that are said to drift between two samples where none does."""
     generator = np.random.default_rng([seed, setting.n_respondents, setting.n_items])
     items = items_of(generator, setting.n_items, setting.model)
@@ -201,7 +190,7 @@ def of_drift(setting: Linked, seed: int) -> Record:
     return {"p": table["p_value"].to_numpy(), "called": table["drifts"].any()}
 
 
-def level(setting: Null | Linked, measure: Callable[[Any, int], Record]) -> Record:
+def level(setting, measure):
     """Shares of p-values, and of data sets of which something is called."""
     of_all = pooled(setting, measure, setting.n_sets)
     p, called = of_all.pop("p"), of_all.pop("called")
@@ -215,7 +204,7 @@ def level(setting: Null | Linked, measure: Callable[[Any, int], Record]) -> Reco
     }
 
 
-def levels() -> Tables:
+def levels():
     """Systems, and items that are linked."""
     return {
         "respondents": (level(setting, of_respondents) for setting in part(RESPONDENTS, 0)),
@@ -269,7 +258,7 @@ GROUPS = (
 )
 
 
-def drawn_groups(setting: Groups, seed: int) -> tuple[Any, list[str], Any]:
+def drawn_groups(setting, seed):
     """Responses, the group of every respondent, and which items differ."""
     s, generator = setting, np.random.default_rng([seed, 8])
     focal = np.repeat([False, True], [s.n_reference, s.n_focal])
@@ -296,7 +285,7 @@ def drawn_groups(setting: Groups, seed: int) -> tuple[Any, list[str], Any]:
     return irtkit.ResponseMatrix(values), ["focal" if one else "ref" for one in focal], differs
 
 
-def of_groups(case: Groups, seed: int) -> Record:
+def of_groups(case, seed):
     """p-values of items that do not differ; which of those that do are found; false shares."""
     responses, groups, differs = drawn_groups(case, seed)
     table = irtkit.differential_functioning(responses, groups, reference="ref", focal="focal")
@@ -305,7 +294,7 @@ def of_groups(case: Groups, seed: int) -> Record:
     return {"p": p[np.isfinite(p)], "found": called[differs], "false": false}
 
 
-def differing(case: Groups, sets: int) -> Record:
+def differing(case, sets):
     """The figures of one setting."""
     of_all = pooled(case, of_groups, sets)
     return {
@@ -318,7 +307,7 @@ def differing(case: Groups, sets: int) -> Record:
     }
 
 
-def differential(items: int = 2000) -> Tables:
+def differential(items=2000):
     """Tests of differential item functioning, of so many items of every setting."""
     settings = part(GROUPS, 0, 7)
     return {"studies": (differing(s, max(round(items / s.n_items), 6)) for s in settings)}
@@ -342,7 +331,7 @@ VERSIONS = (
 )
 
 
-def drifted(setting: Versions, seed: int) -> Record:
+def drifted(setting, seed):
     """Calls of drift, and whether the shift of scores lies within its interval."""
     generator = np.random.default_rng([seed, 3, setting.n])
     slope = generator.lognormal(0, 0.3, setting.n_items)
@@ -372,7 +361,7 @@ def drifted(setting: Versions, seed: int) -> Record:
     }
 
 
-def versions(data_sets: int = 50) -> Tables:
+def versions(data_sets=50):
     """Drift between two versions of a benchmark."""
     return {"studies": study(part(VERSIONS, 0), drifted, data_sets)}
 
@@ -398,7 +387,7 @@ FAMILIES = (
 )
 
 
-def drawn_families(setting: Families, seed: int) -> irtkit.ResponseMatrix:
+def drawn_families(setting, seed):
     """One data set."""
     model, families, copies, flips, n_items = setting
     generator = np.random.default_rng([seed, families, n_items])
@@ -410,17 +399,17 @@ def drawn_families(setting: Families, seed: int) -> irtkit.ResponseMatrix:
     return irtkit.ResponseMatrix(right ^ (generator.random(right.shape) < flips))
 
 
-def tested(setting: Families, seed: int) -> Record:
+def tested(setting, seed):
     """Whether the 1PL is rejected, and the share of evidence that counts."""
     responses = drawn_families(setting, seed)
-    settings: Any = {"prior": None, "standard_errors": False, "progress": False}
+    settings = {"prior": None, "standard_errors": False, "progress": False}
     smaller, larger = (irtkit.fit(responses, model, **settings) for model in ("1PL", "2PL"))
     test = irtkit.likelihood_ratio_test(smaller, larger)
     unscaled = chi2.sf(test.statistic / larger.evidence, test.degrees_of_freedom)
     return {"rejected": test.p_value < LEVEL, "unscaled": unscaled < LEVEL}
 
 
-def likelihood_ratio(data_sets: int = 200) -> Tables:
+def likelihood_ratio(data_sets=200):
     """How often the likelihood-ratio test rejects the 1PL."""
     return {"studies": study(part(FAMILIES, 6), tested, data_sets)}
 
@@ -454,7 +443,7 @@ LATER = (
 )
 
 
-def one_set(setting: Later, seed: int) -> dict[str, Any]:
+def one_set(setting, seed):
     """What is found in one data set."""
     generator = np.random.default_rng([seed, setting.n_earlier, setting.n_later, setting.leaked])
     n_items = N_ANCHORS + N_NEW_ITEMS
@@ -485,7 +474,7 @@ def one_set(setting: Later, seed: int) -> dict[str, Any]:
     }
 
 
-def anchors() -> Tables:
+def anchors():
     """How often drifted anchors are named, and how often sound ones are."""
     totals = ("exactly", "false")
     return {"studies": study(part(LATER, 8, 11), one_set, totals=totals, count="n_data_sets")}

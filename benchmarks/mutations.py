@@ -5,8 +5,6 @@ fails. Printed: the formula, the mutation, and the test that failed. The exit co
 mutation passes them all. ``--out benchmarks/results/mutations.json`` stores the table.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -45,7 +43,7 @@ FDR step-up|data/slopes|y_control(p[tested])|y_control(2 * p[tested])|test_slope
 """  # noqa: E501
 
 
-def failed(mutation: dict[str, str]) -> str | None:
+def failed(mutation):
     """The first test that fails in a copy with the mutation, None where all pass."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("irtkit", "tests", "benchmarks"):

@@ -17,10 +17,6 @@ with the true families, where similar respondents miss many pairs and where ther
 items called in all data sets, and the share of them that is false.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from machine import part
 from simulated import flipped, inverted, responses, setting, two_abilities, with_missing
@@ -29,64 +25,45 @@ from study import run, study
 import irtkit
 from irtkit.data.limits import dimensionality
 from irtkit.data.near_duplicates import near_duplicates
-from irtkit.data.patterns import Patterns, patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import called_negative, slope_signs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from study import Record, Tables
-
-    Drawn = tuple[Any, Any]
-    Draw = Callable[[np.random.Generator], Drawn]
 
 SHARE, SEED = 0.02, 41
 
 
-def planted(draw: Callable[..., Any]) -> Callable[..., Draw]:
+def planted(draw):
     """Like `setting`, with a share of the items inverted in what is drawn."""
     return lambda *arguments, share=SHARE, **named: (
         lambda g: inverted(g, draw(g, *arguments, **named), share)
     )
 
 
-def _normal(g: np.random.Generator, n: int) -> Any:
+def _normal(g, n):
     return g.normal(size=n)
 
 
 @planted
-def independent(
-    g: np.random.Generator,
-    n: int,
-    m: int = 500,
-    *,
-    ability: Callable[[np.random.Generator, int], Any] = _normal,
-    **how: Any,
-) -> Any:
+def independent(g, n, m=500, *, ability=_normal, **how):
     """Independent respondents, with abilities of any distribution."""
     return responses(g, ability(g, n), m, **how)
 
 
 @planted
-def families(
-    g: np.random.Generator, groups: int, size: int, noise: float, m: int = 500, **how: Any
-) -> Any:
+def families(g, groups, size, noise, m=500, **how):
     """Families of one size."""
     parents = responses(g, g.normal(size=groups), m, **how)
     return flipped(g, np.repeat(parents, size, axis=0), noise)
 
 
 @planted
-def beside_singles(
-    g: np.random.Generator, size: int, n: int, noise: float, at: float, m: int = 200
-) -> Any:
+def beside_singles(g, size, n, noise, at, m=200):
     """One family at an ability, and independent respondents."""
     y = responses(g, np.append(at, g.normal(size=n - size)), m)
     return np.concatenate([flipped(g, np.repeat(y[:1], size, axis=0), noise), y[1:]])
 
 
 @planted
-def uneven(g: np.random.Generator) -> Any:
+def uneven(g):
     """Families of many sizes."""
     size = np.array([60, 40, 20, 10, 10, 5, 5] + [1] * 50)
     y = np.repeat(responses(g, g.normal(size=len(size)), 500), size, axis=0)
@@ -94,7 +71,7 @@ def uneven(g: np.random.Generator) -> Any:
 
 
 @planted
-def checkpoints(g: np.random.Generator, runs: int, steps: int, m: int = 500) -> Any:
+def checkpoints(g, runs, steps, m=500):
     """Runs of checkpoints, each abler than the one before, with 6 % of the answers drawn anew."""
     a, b, rows = g.lognormal(0, 0.3, m), g.normal(size=m), []
     for _ in range(runs):
@@ -106,14 +83,14 @@ def checkpoints(g: np.random.Generator, runs: int, steps: int, m: int = 500) -> 
 
 
 @planted
-def two_dimensions(g: np.random.Generator, r: float, n: int = 200, m: int = 500) -> Any:
+def two_dimensions(g, r, n=200, m=500):
     """80 % of the items on one ability, 20 % on another."""
     theta = two_abilities(g, n, r)
     return responses(g, theta[:, (g.random(m) < 0.2).astype(int)], m)
 
 
 @planted
-def two_kinds(g: np.random.Generator, r: float, n: int = 200, m: int = 500) -> Any:
+def two_kinds(g, r, n=200, m=500):
     """80 % and 20 % of the respondents have difficulties of their own, correlated r."""
     second, a = g.random(n) < 0.2, g.lognormal(0, 0.3, m)
     b = two_abilities(g, m, r)
@@ -122,32 +99,32 @@ def two_kinds(g: np.random.Generator, r: float, n: int = 200, m: int = 500) -> A
 
 
 @setting
-def holed(g: np.random.Generator, draw: Draw, share: float = 0.7) -> Drawn:
+def holed(g, draw, share=0.7):
     """The same, with cells missing at random."""
     y, wrong = draw(g)
     return with_missing(g, y, share), wrong
 
 
 @setting
-def nothing(g: np.random.Generator, draw: Draw) -> Drawn:
+def nothing(g, draw):
     """The same, nothing inverted."""
     y, wrong = draw(g)
     return np.where(wrong & (y >= 0), 1 - y, y).astype(np.int8), np.zeros_like(wrong)
 
 
 @planted
-def benchmark(g: np.random.Generator, n: int) -> Any:
+def benchmark(g, n):
     """As in the study of planted wrong keys."""
     slope, difficulty = g.lognormal(0, 0.3, 1000), g.normal(size=1000)
     items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
     return irtkit.simulate_responses(items, g.normal(size=n), seed=g).values
 
 
-def _exponential(g: np.random.Generator, n: int) -> Any:
+def _exponential(g, n):
     return g.exponential(size=n) - 1
 
 
-SETTINGS: dict[str, Draw] = {
+SETTINGS = {
     "independent 200 × 500": independent(200),
     **{f"planted_wrong_keys {n} × 1,000": benchmark(n) for n in (200, 100, 60, 30, 12)},
     "10 × 20, 2 %": families(10, 20, 0.02),
@@ -212,14 +189,14 @@ SETTINGS: dict[str, Draw] = {
 }
 
 
-KINDS: tuple[tuple[str, float, dict[str, Any]], ...] = (
+KINDS = (
     ("", 0.02, {}),
     (", slopes with an SD of 0.5", 0.02, {"spread": 0.5}),
     (", 20 % inverted", 0.2, {}),
     (", guessing 0.25", 0.02, {"guessing": 0.25}),
     (", 90 % right, 10 % inverted", 0.1, {"easier": 2.8}),
 )
-FEW: dict[str, Draw] = {
+FEW = {
     **{
         f"{groups} × {size}, {100 * noise:.0f} %, {m} items": families(groups, size, noise, m)
         for groups, size, noise, m in (
@@ -267,19 +244,19 @@ NAMED = (
 """Families, their size, the share of answers changed, and items."""
 
 
-def drawn(name: str, seed: int) -> tuple[Patterns, Any]:
+def drawn(name, seed):
     """One data set of a setting, and which items are inverted."""
     numbers = [seed, SEED, int(name.split()[1])] if name.startswith("planted") else [seed, SEED]
     values, wrong = (SETTINGS | FEW)[name](np.random.default_rng(numbers))
     return patterns_of(irtkit.ResponseMatrix(values), synthetic_is_real=False), wrong
 
 
-def measured(name: str, seed: int) -> Record:
+def measured(name, seed):
     """The figures of one data set."""
     patterns, wrong = drawn(name, seed)
     duplicates = near_duplicates(patterns)
     weighed = slope_signs(patterns, duplicates.share)
-    figures: Record = {}
+    figures = {}
     for kind, signs in (("alone", weighed.weighted(1.0)), ("weighed", weighed)):
         called = called_negative(signs.p_negative, 0.05)
         figures[f"{kind}: false"] = (called & ~wrong).sum() / max(called.sum(), 1)
@@ -289,7 +266,7 @@ def measured(name: str, seed: int) -> Record:
     return figures
 
 
-def named(n_families: int, size: int, noise: float, n_items: int, sets: int) -> Record:
+def named(n_families, size, noise, n_items, sets):
     """What is called without families, with similar ones and with the true ones."""
     draw = families(n_families, size, noise, n_items)
     family = np.repeat(range(n_families), size).tolist()
@@ -305,24 +282,24 @@ def named(n_families: int, size: int, noise: float, n_items: int, sets: int) -> 
             n_called[way] += len(called)
             n_false[way] += len(called - inverted_items)
     name = f"{n_families} × {size}, {noise:.0%}, {n_items} items".replace("%", " %")
-    figures: Record = {"setting": name, "data_sets": sets}
+    figures = {"setting": name, "data_sets": sets}
     for way in ways:
         figures[f"{way} called"] = n_called[way]
         figures[f"{way} false of all"] = n_false[way] / max(n_called[way], 1)
     return figures
 
 
-def near_copies(sets: int = 20) -> Tables:
+def near_copies(sets=20):
     """False discoveries with near-duplicates of all kinds, and without."""
     return {"studies": study(part(list(SETTINGS), 0, 6), measured, sets)}
 
 
-def few_families(sets: int = 20) -> Tables:
+def few_families(sets=20):
     """The same of few families, of one beside single respondents, and of none."""
     return {"studies": study(part(list(FEW), 0, 7), measured, sets)}
 
 
-def named_families(sets: int = 200) -> Tables:
+def named_families(sets=200):
     """False discoveries where families are named."""
     return {"studies": (named(*case, sets) for case in part(NAMED, 8))}
 

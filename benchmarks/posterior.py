@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import coverage
 import jax
@@ -41,18 +41,14 @@ from coverage import Drawn
 from jax.scipy.special import betaln, gammaln, logsumexp
 from jax.scipy.stats import norm
 from machine import part
+from numpy.typing import NDArray
 from simulated import Shape
 from study import means, run
 
 import irtkit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+Array = NDArray[np.float64]
 
-    from numpy.typing import NDArray
-    from study import Record, Tables
-
-    Array = NDArray[np.float64]
 
 PROBABILITY, HALF_WIDTH = 0.9, 1.645
 
@@ -66,11 +62,9 @@ class Said(NamedTuple):
     high: Array
 
 
-def covered(
-    draw: Callable[[int], Drawn], ways: dict[str, Any], n_data_sets: int
-) -> Iterator[tuple[str, str, Record]]:
+def covered(draw, ways, n_data_sets):
     """Shares of intervals that hold the truth, by way to fit and kind of parameter."""
-    shares: dict[tuple[str, str], list[Record]] = {}
+    shares = {}
     for seed in range(n_data_sets):
         data = draw(seed)
         for way, posterior in ways.items():
@@ -84,15 +78,14 @@ def covered(
         yield way, name, means(rows)
 
 
-def truth_of(data: Drawn, name: str) -> Array:
+def truth_of(data, name):
     """True values on the scale of the result's tables."""
     if name == "ability":
-        standardised: Array = (data.abilities - data.abilities.mean()) / data.abilities.std()
-        return standardised
+        return (data.abilities - data.abilities.mean()) / data.abilities.std()
     return np.asarray(getattr(data.items, name))
 
 
-def by_irtkit(data: Drawn, model: Any, prior: Any) -> dict[str, Said]:
+def by_irtkit(data, model, prior):
     """What irtkit says."""
     result = irtkit.fit(data.responses, model, method="vi", prior=prior, progress=False)
     assert result.posterior is not None  # noqa: S101  # of a variational fit
@@ -107,12 +100,12 @@ def by_irtkit(data: Drawn, model: Any, prior: Any) -> dict[str, Said]:
     return said
 
 
-def normal(mean: Array, sd: Array) -> Said:
+def normal(mean, sd):
     """A normal posterior."""
     return Said(mean, sd, mean - HALF_WIDTH * sd, mean + HALF_WIDTH * sd)
 
 
-def by_mean_field(data: Drawn) -> dict[str, Said]:
+def by_mean_field(data):
     """What the plain mean field says, of abilities from draws on the scale of the sample."""
     mean, sd = mean_field.fit(data.responses.values)
     draws = np.random.default_rng(0).normal(size=(1_000, len(mean.ability)))
@@ -147,10 +140,10 @@ STUDIES = (
 )
 
 
-def coverage_of(setting: Study) -> Iterator[Record]:
+def coverage_of(setting):
     """A record per way to fit and kind of parameter."""
     model, n = setting.shape.model, setting.n_data_sets
-    ways: dict[str, Any] = {
+    ways = {
         way: partial(by_irtkit, model=model, prior=PRIORS_OF_WAYS[way])
         for way in setting.ways
         if way != PEER
@@ -162,7 +155,7 @@ def coverage_of(setting: Study) -> Iterator[Record]:
         yield case | shares
 
 
-def variational(data_sets: int = 0) -> Tables:
+def variational(data_sets=0):
     """Coverage of the variational posterior."""
     chosen = part(STUDIES, 3)
     planned = [s._replace(n_data_sets=data_sets or s.n_data_sets) for s in chosen]
@@ -174,17 +167,15 @@ OWN_PRIOR = irtkit.ItemPrior(
     irtkit.Normal(1.0, 0.4), irtkit.Normal(0.0, 1.5), irtkit.Beta(5.0, 17.0)
 )
 FIVE_CHOICES = irtkit.WeakPrior(chance=0.2)
-PRIORS: dict[str, Any] = {"from the prior": OWN_PRIOR, "narrow slopes": FIVE_CHOICES}
+PRIORS = {"from the prior": OWN_PRIOR, "narrow slopes": FIVE_CHOICES}
 LEARNED_SHAPES = ((300, 40), (500, 60), (1_000, 40))
 LEARNED_SETS = 40
 CHANCE_SHAPES = ((300, 20), (1_000, 30))
-GUESSED: tuple[float | None, ...] = (0.0, 0.1, 0.25, None)
+GUESSED = (0.0, 0.1, 0.25, None)
 """Guessing of all items; None: spread."""
 
 
-def draw_guessed(
-    seed: int, shape: tuple[int, int], kind: str, guessed: float | None = None
-) -> Drawn:
+def draw_guessed(seed, shape, kind, guessed=None):
     """Items, abilities and responses, all drawn anew from a seed; guessing may be one number."""
     n, n_items = shape
     generator = np.random.default_rng([seed, n, n_items])
@@ -200,7 +191,7 @@ def draw_guessed(
     return Drawn(items, ability, irtkit.simulate_responses(items, ability, seed=generator))
 
 
-def coverage_of_guessing(shape: tuple[int, int], kind: str, n_data_sets: int) -> Iterator[Record]:
+def coverage_of_guessing(shape, kind, n_data_sets):
     """A record per parameter."""
     draw = partial(draw_guessed, shape=shape, kind=kind)
     prior = PRIORS.get(kind, irtkit.WeakPrior())
@@ -211,10 +202,10 @@ def coverage_of_guessing(shape: tuple[int, int], kind: str, n_data_sets: int) ->
             yield {**case, "data_sets": n_data_sets, **shares}
 
 
-def around_chance(shape: tuple[int, int], guessed: float | None, n: int) -> Iterator[Record]:
+def around_chance(shape, guessed, n):
     """Coverage and bias by EM where the chance level is learned, and where it is given as 0.2."""
     for way, prior in {"learned": irtkit.WeakPrior(), "0.2": FIVE_CHOICES}.items():
-        rows: dict[str, list[Record]] = {"discrimination": [], "difficulty": []}
+        rows = {"discrimination": [], "difficulty": []}
         for seed in range(n):
             data = draw_guessed(seed, shape, "narrow slopes", guessed)
             result = irtkit.fit(data.responses, "3PL", prior=prior, progress=False)
@@ -228,7 +219,7 @@ def around_chance(shape: tuple[int, int], guessed: float | None, n: int) -> Iter
         yield from (case | {"parameter": name} | means(of_sets) for name, of_sets in rows.items())
 
 
-def guessing(data_sets: int = 25) -> Tables:
+def guessing(data_sets=25):
     """Coverage of the 3PL, and of EM where chance is learned."""
     drawn = [
         (shape, kind, data_sets)
@@ -245,7 +236,7 @@ def guessing(data_sets: int = 25) -> Tables:
 
 NODES, LIMIT = 321, 8.0
 STEP = 1e-5
-PRIORS_OF_FITS: dict[str, Any] = {
+PRIORS_OF_FITS = {
     "none": None,
     "weak": "weak",
     "Normal, Normal, Beta": irtkit.ItemPrior(
@@ -268,7 +259,7 @@ class Case(NamedTuple):
     prior: str
 
 
-def cases(shapes: list[tuple[int, ...]] | None = None) -> list[Case]:
+def cases(shapes=None):
     """All models and priors at ordinary shapes, and what is quick enough at large ones."""
     found = [
         Case(shape, model, prior)
@@ -288,7 +279,7 @@ def cases(shapes: list[tuple[int, ...]] | None = None) -> list[Case]:
     return found
 
 
-def drawn_case(case: Case, seed: int) -> irtkit.ResponseMatrix:
+def drawn_case(case, seed):
     """Responses to lognormal slopes, some of them negative unless they are common."""
     generator = np.random.default_rng([seed, *case.shape])
     n_items, common = case.shape[1], case.model in {"1PL", "Rasch"}
@@ -300,25 +291,25 @@ def drawn_case(case: Case, seed: int) -> irtkit.ResponseMatrix:
     return irtkit.simulate_responses(items, generator.normal(size=case.shape[0]), seed=generator)
 
 
-def log_beta(logit: Any, alpha: float = 5.0, beta: float = 17.0) -> Any:
+def log_beta(logit, alpha=5.0, beta=17.0):
     """Log density of guessing, as one of c."""
     c = jax.nn.sigmoid(logit)
     return (alpha - 1) * jnp.log(c) + (beta - 1) * jnp.log1p(-c) - betaln(alpha, beta)
 
 
-def log_student(x: Any, centre: float, scale: float, df: float) -> Any:
+def log_student(x, centre, scale, df):
     """Student's log density."""
     r = (x - centre) / scale
     constant = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * math.log(df * math.pi)
     return constant - math.log(scale) - (df + 1) / 2 * jnp.log1p(r**2 / df)
 
 
-def steep(slope: Any) -> Any:
+def steep(slope):
     """The limit of steep slopes: log |a| beyond log 20 is half-normal with SD 0.5."""
     return -0.5 * (jnp.log(jnp.maximum(jnp.abs(slope), 20.0) / 20.0) / 0.5) ** 2
 
 
-def log_weak(slope: Any, intercept: Any, logit: Any, learned: Any, *, common: bool) -> Any:
+def log_weak(slope, intercept, logit, learned, *, common):
     """The weak prior; ``learned`` holds m and, unless slopes are common, log τ."""
     total = norm.logpdf(learned[0], scale=5.0)
     total += norm.logpdf(intercept - learned[0] * slope, scale=3.0).sum()
@@ -331,7 +322,7 @@ def log_weak(slope: Any, intercept: Any, logit: Any, learned: Any, *, common: bo
     return total if logit is None else total + log_beta(logit).sum()
 
 
-def log_own(name: str, slope: Any, intercept: Any, logit: Any, *, common: bool) -> Any:
+def log_own(name, slope, intercept, logit, *, common):
     """Independent densities, a common slope counted once."""
     by_slope, by_intercept = norm.logpdf(slope, 1.0, 0.6), jnp.zeros(1)
     if name == "Normal, Normal, Beta":
@@ -343,7 +334,7 @@ def log_own(name: str, slope: Any, intercept: Any, logit: Any, *, common: bool) 
     return total + (norm.logpdf(logit, -1.5, 0.7) if normal else log_beta(logit)).sum()
 
 
-def log_learned(learned: dict[str, Any], slope: Any, intercept: Any, logit: Any) -> Any:
+def log_learned(learned, slope, intercept, logit):
     """The distribution that items were found to have, of asinh(a/λ) and the intercept."""
     turn, sign = learned["bend"] * learned["slope"], jnp.sign(slope)
     u = jnp.arcsinh(sign * slope / turn)
@@ -354,9 +345,7 @@ def log_learned(learned: dict[str, Any], slope: Any, intercept: Any, logit: Any)
     return total if logit is None else total + log_beta(logit).sum()
 
 
-def objective(
-    x: Any, right: Any, sizes: tuple[int, ...], log_prior: Any, n_nodes: int = NODES
-) -> Any:
+def objective(x, right, sizes, log_prior, n_nodes=NODES):
     """Log-likelihood and log prior of slopes, intercepts, logits, and what is learned."""
     slope, intercept, logit, learned = jnp.split(x, np.cumsum(sizes)[:-1])
     slope = jnp.broadcast_to(slope, intercept.shape)
@@ -376,7 +365,7 @@ def objective(
     )
 
 
-def prior_of(case: Case, result: irtkit.FitResult) -> Any:
+def prior_of(case, result):
     """Log prior of slopes, intercepts, logits and what is learned."""
     common = case.model in {"1PL", "Rasch"}
     if case.prior == "weak":
@@ -388,7 +377,7 @@ def prior_of(case: Case, result: irtkit.FitResult) -> Any:
     return lambda a, d, g, _: log_own(case.prior, a, d, g, common=common)
 
 
-def exact_errors(case: Case, result: irtkit.FitResult, responses: irtkit.ResponseMatrix) -> Array:
+def exact_errors(case, result, responses):
     """Standard errors of slopes, intercepts and logits of guessing, (3, n_items)."""
     items, n_items = result.parameters, len(result.item_labels)
     common, guessing = case.model in {"1PL", "Rasch"}, case.model == "3PL"
@@ -422,18 +411,18 @@ def exact_errors(case: Case, result: irtkit.FitResult, responses: irtkit.Respons
     return found
 
 
-def log_prior_at(learned: Any, x: Any, sizes: tuple[int, ...], log_prior: Any) -> Any:
+def log_prior_at(learned, x, sizes, log_prior):
     """Log prior by what it learns."""
     slope, intercept, logit, _ = np.split(x, np.cumsum(sizes)[:-1])
     slope = np.broadcast_to(slope, intercept.shape)
     return log_prior(slope, intercept, logit if sizes[2] else None, learned)
 
 
-def deviations(case: Case, seed: int) -> dict[str, Any]:
+def deviations(case, seed):
     """Deviations of one fit."""
     responses = drawn_case(case, seed)
     method, prior = irtkit.EM(tol=1e-10), PRIORS_OF_FITS[case.prior]
-    result = irtkit.fit(responses, case.model, prior=prior, method=method)  # type: ignore[call-overload]
+    result = irtkit.fit(responses, case.model, prior=prior, method=method)
     c = result.parameters.guessing
     of_fit = result.standard_errors.T[[0, 3, 2]].copy()
     of_fit[2] /= c * (1 - c) if case.model == "3PL" else np.nan
@@ -448,7 +437,7 @@ def deviations(case: Case, seed: int) -> dict[str, Any]:
     return {**case._asdict(), "seed": seed, "largest": float(off.max())}
 
 
-def standard_errors(shapes: tuple[str, ...] = (), models: tuple[str, ...] = ()) -> Tables:
+def standard_errors(shapes=(), models=()):
     """Deviations of standard errors from those of the Hessian."""
     wanted = [tuple(map(int, shape.split("x"))) for shape in shapes]
     chosen = part(cases(wanted or None), 0, 4, 8, 12)

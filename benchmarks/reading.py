@@ -26,8 +26,6 @@ start of the navigation; and from a move of the pointer over the item map, and f
 to the frame after the next one is drawn. Medians and worst of all rounds.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import resource
@@ -41,7 +39,6 @@ import time
 import zipfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -54,19 +51,12 @@ import irtkit
 from irtkit.io.overview import overview
 from irtkit.io.table_files import MAGIC
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from study import Record, Tables
-
 WRITERS = ROOT / "tests" / "io" / "conftest.py"
 FILLED = "x" * 250
 """Added to the prompt and to the answer, so that a line is as long as those of real logs."""
 
 
-def sample(
-    form: str, system: int, item: int, make: dict[str, Callable[..., dict[str, Any]]]
-) -> dict[str, Any]:
+def sample(form, system, item, make):
     """One sample of a format."""
     right = (item * (system + 7)) % 10 < system % 10
     if form == "lm-eval":
@@ -82,7 +72,7 @@ def sample(
     return make["every_eval_ever_record"](f"item-{item}", **about, **texts, **effort)
 
 
-def write_logs(folder: Path, form: str, systems: int, items: int) -> None:
+def write_logs(folder, form, systems, items):
     """Write the logs of all systems."""
     make = runpy.run_path(str(WRITERS))
     name = {"lm-eval": f"samples_sums_{make['TIME']}.jsonl", "every-eval-ever": "x_samples.jsonl"}
@@ -94,7 +84,7 @@ def write_logs(folder: Path, form: str, systems: int, items: int) -> None:
                 text.write(json.dumps(sample(form, system, item, make)) + "\n")
 
 
-def read_folder(name: str, form: str) -> dict[str, Any]:
+def read_folder(name, form):
     """Read a folder in this process, and parse its lines."""
     import pandas as pd
 
@@ -121,21 +111,20 @@ def read_folder(name: str, form: str) -> dict[str, Any]:
     }
 
 
-def fresh(measure: str, *words: str) -> Record:
+def fresh(measure, *words):
     """What a function of this script measures in a fresh process, which may run no other code."""
     code = "import sys, json, machine, reading; machine.note_files(); print(json.dumps("
     code += f"reading.{measure}(*sys.argv[1:])))"
     here = Path(__file__).parent
     command = [sys.executable, "-c", code, *words]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=here)
-    record: Record = json.loads(done.stdout)
-    return record
+    return json.loads(done.stdout)
 
 
-def read_logs(systems: int = 100, items: int = 10_000) -> Tables:
+def read_logs(systems=100, items=10000):
     """A million samples of logs."""
 
-    def record(form: str) -> Record:
+    def record(form):
         with tempfile.TemporaryDirectory() as name:
             write_logs(Path(name), form, systems, items)
             return fresh("read_folder", name, form)
@@ -153,7 +142,7 @@ _BYTES_PER_ROW = 50
 _MOST_OF_PYARROW = 10**7
 
 
-def write_table(path: Path, systems: int, items: int) -> None:
+def write_table(path, systems, items):
     """Write a long table with a row for every cell."""
     n = systems * items
     names = [
@@ -180,7 +169,7 @@ def write_table(path: Path, systems: int, items: int) -> None:
             writer.write_table(pa.table([*labels, right], schema=schema))
 
 
-def read_table(name: str, reader: str) -> dict[str, float]:
+def read_table(name, reader):
     """Read a table in this process: seconds, of the clock and of the processors, and the peak."""
     import pandas as pd
     from scipy import sparse
@@ -200,7 +189,7 @@ def read_table(name: str, reader: str) -> dict[str, float]:
     return {"seconds": wall, "cpu_seconds": cpu, "peak_mib": int(line.split()[1]) / 2**10}
 
 
-def compare(systems: int, items: int, form: str, rounds: int) -> list[dict[str, Any]]:
+def compare(systems, items, form, rounds):
     """Write a table and read it with irtkit, and pyarrow if it is not too large; a record each."""
     n = systems * items
     readers = ["pyarrow", "irtkit"] if n <= _MOST_OF_PYARROW else ["irtkit"]
@@ -209,18 +198,18 @@ def compare(systems: int, items: int, form: str, rounds: int) -> list[dict[str, 
             return []
         path = Path(folder, f"long.{form}")
         write_table(path, systems, items)
-        measured: dict[str, list[dict[str, float]]] = {reader: [] for reader in readers}
+        measured = {reader: [] for reader in readers}
         for _ in range(rounds if len(readers) > 1 else 1):
             for reader, figures in measured.items():
                 figures.append(fresh("read_table", str(path), reader))
-    records: list[dict[str, Any]] = []
+    records = []
     for reader, figures in measured.items():
         least = {name: round(min(row[name] for row in figures), 5) for name in figures[0]}
         records.append({"rows": n, "items": items, "form": form, "reader": reader, **least})
     return records
 
 
-def read_long(systems: int = 1000, rounds: int = 5) -> Tables:
+def read_long(systems=1000, rounds=5):
     """Long tables of up to a hundred million rows."""
     cases = [
         (items, form)
@@ -240,13 +229,13 @@ WORDS = [
     *(b"\xff", b"\xef\xbb\xbf", b"\r\n", b"\r", b"9" * 5000, b"[" * 3000, b'{"a":' * 500, b"'"),
     *(b"../../x", b"PK\x03\x04", b"PK\x01\x02", b"PAR1", b"@data", b"?", b" " * 1000),
 ]
-VALUES: list[Any] = [
+VALUES = [
     *(None, True, -1, 1e308, 0.5, "", " ", "C", "a\0b", "x" * 10_000),
     *([], {}, [[]], [None], {"a": None}, {"": []}, ["C", 1], float("nan"), float("inf")),
 ]
 
 
-def logs_of_the_tests(folder: Path) -> list[Path]:
+def logs_of_the_tests(folder):
     """Write the logs that the tests of the readers write."""
     module = runpy.run_path(str(ROOT / "tests" / "io" / "conftest.py"))
     written = [ROOT / "tests" / "data" / "py_irt_minitest.jsonlines"]
@@ -256,7 +245,7 @@ def logs_of_the_tests(folder: Path) -> list[Path]:
     return [*written, module["write_submission"](folder)]
 
 
-def logs_of_writers() -> list[Path]:
+def logs_of_writers():
     """Logs by their own writers: those that are carried, and those of others that are there."""
     endings = ("*.eval", "*.json", "*.jsonl", "*.jsonlines", "*.arff")
     folders = (ROOT / "tests" / "data" / "logs", SAMPLES)
@@ -265,7 +254,7 @@ def logs_of_writers() -> list[Path]:
     return sorted(path for path in found if path.name not in beside)
 
 
-def damaged_bytes(content: bytes, draw: np.random.Generator) -> bytes:
+def damaged_bytes(content, draw):
     """Change a few places of some bytes."""
     data = bytearray(content)
     for _ in range(int(draw.integers(1, 5))):
@@ -291,7 +280,7 @@ def damaged_bytes(content: bytes, draw: np.random.Generator) -> bytes:
     return bytes(data)
 
 
-def damaged_value(value: Any, draw: np.random.Generator) -> Any:
+def damaged_value(value, draw):
     """Replace, leave out or double one value somewhere in what JSON holds."""
     if isinstance(value, dict) and value and draw.random() < 0.9:
         key = list(value)[draw.integers(len(value))]
@@ -305,7 +294,7 @@ def damaged_value(value: Any, draw: np.random.Generator) -> Any:
     return VALUES[draw.integers(len(VALUES))]
 
 
-def damaged_json(content: bytes, draw: np.random.Generator) -> bytes:
+def damaged_json(content, draw):
     """Replace values in a document or in some of its lines; bytes where it is no JSON."""
     try:
         return json.dumps(damaged_value(json.loads(content), draw)).encode()
@@ -320,7 +309,7 @@ def damaged_json(content: bytes, draw: np.random.Generator) -> bytes:
     return b"\n".join(lines)
 
 
-def damaged_archive(content: bytes, draw: np.random.Generator) -> bytes:
+def damaged_archive(content, draw):
     """Damage the members of an archive and pack them again."""
     packed = io.BytesIO()
     methods = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
@@ -336,17 +325,17 @@ def damaged_archive(content: bytes, draw: np.random.Generator) -> bytes:
     return packed.getvalue()
 
 
-def damaged(content: bytes, draw: np.random.Generator) -> bytes:
+def damaged(content, draw):
     """Damage a log in one of the ways."""
     if content.startswith(MAGIC) or draw.random() < 0.4:
         return damaged_bytes(content, draw)
     return (damaged_archive if content.startswith(b"PK") else damaged_json)(content, draw)
 
 
-def fault_of(path: Path, draw: np.random.Generator) -> str | None:
+def fault_of(path, draw):
     """What is wrong with the outcome of reading a file; None where it is a matrix, "" an error."""
     repeats = ("error", "count", "first", "last", "mean>=0.5")
-    settings: dict[str, Any] = {"repeats": repeats[draw.integers(5)]}
+    settings = {"repeats": repeats[draw.integers(5)]}
     if not path.name.endswith(".jsonlines"):
         settings["errors"] = (None, "missing")[draw.integers(2)]
     settings["threshold"] = (None, 0.5)[draw.integers(2)]
@@ -364,7 +353,7 @@ def fault_of(path: Path, draw: np.random.Generator) -> str | None:
     return None if is_valid(responses) else f"no valid matrix: {responses!r}"
 
 
-def is_valid(responses: irtkit.ResponseMatrix) -> bool:
+def is_valid(responses):
     """Whether labels and cells are as they must be."""
     labels = (responses.respondents, responses.items)
     named = all(label.strip() and label.encode() for each in labels for label in each)
@@ -373,13 +362,13 @@ def is_valid(responses: irtkit.ResponseMatrix) -> bool:
     return bool(named and unique and (right <= tried).all() and tried.any())
 
 
-def outcomes_of(logs: list[Path], n: int, folder: Path) -> list[dict[str, Any]]:
+def outcomes_of(logs, n, folder):
     """Damage every log in n ways, read each, and count outcomes."""
     records = []
     for number, log in enumerate(logs):
         content = log.read_bytes()
         outcomes = {"matrix": 0, "error": 0}
-        failures: list[str] = []
+        failures = []
         slowest = 0.0
         for seed in range(n):
             draw = np.random.default_rng([number, seed])
@@ -399,7 +388,7 @@ def outcomes_of(logs: list[Path], n: int, folder: Path) -> list[dict[str, Any]]:
     return records
 
 
-def fuzzed_logs(damages: int = 2000) -> Tables:
+def fuzzed_logs(damages=2000):
     """Damaged logs, so many of every format, and fewer of those that others wrote."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE,) * 2)
@@ -440,12 +429,12 @@ _MEASURE = """async () => {
 }"""
 
 
-def digits(_: int) -> irtkit.ResponseMatrix:
+def digits(_):
     """130 classifiers on 1,797 digits."""
     return irtkit.load_digits_crowd().responses
 
 
-def few_systems(items: int) -> irtkit.ResponseMatrix:
+def few_systems(items):
     """Twelve systems on many items."""
     generator = np.random.default_rng(0)
     slopes, places = generator.lognormal(0, 0.4, items), generator.normal(0, 1.5, items)
@@ -453,7 +442,7 @@ def few_systems(items: int) -> irtkit.ResponseMatrix:
     return irtkit.simulate_responses(drawn, np.linspace(-1.5, 2, 12), seed=0)
 
 
-def written(responses: irtkit.ResponseMatrix, folder: Path) -> dict[str, Any]:
+def written(responses, folder):
     """Run the whole command, and say what it took."""
     responses.to_frame().to_csv(folder / "responses.csv")
     code = "from machine import note_files; note_files(); from irtkit.cli import main; main()"
@@ -472,7 +461,7 @@ def written(responses: irtkit.ResponseMatrix, folder: Path) -> dict[str, Any]:
     }
 
 
-def opened(page: Path, rounds: int) -> dict[str, Any]:
+def opened(page, rounds):
     """Open the page in a browser, if there is one, and say what it took."""
     try:
         from playwright.sync_api import sync_playwright
@@ -481,7 +470,7 @@ def opened(page: Path, rounds: int) -> dict[str, Any]:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         return {"problem": "there is no Chromium"}
-    found: dict[str, list[float]] = {}
+    found = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=_SWITCHES)
         for _ in range(rounds):
@@ -497,10 +486,10 @@ def opened(page: Path, rounds: int) -> dict[str, Any]:
     }
 
 
-def report_page(items: int = 42_000, rounds: int = 5) -> Tables:
+def report_page(items=42000, rounds=5):
     """Size and speed of the page of a report."""
 
-    def record(draw: Callable[[int], irtkit.ResponseMatrix]) -> Record:
+    def record(draw):
         responses = draw(items)
         about = {"responses": f"{responses.n_respondents} × {responses.n_items:,}"}
         with tempfile.TemporaryDirectory() as folder:

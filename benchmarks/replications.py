@@ -18,9 +18,9 @@ mirt: without a prior on the fixed grid in batches, and as irtkit does by defaul
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,15 +30,12 @@ from study import run
 import irtkit
 from irtkit.difficulty import quality_standard
 
-if TYPE_CHECKING:
-    from study import Record, Tables
-
 CARRIED = Path(__file__).parents[1] / "tests" / "data"
 Rows = Iterator[tuple[str, float, float]]
 """What it is, as others have it and as irtkit does."""
 
 
-def lsat(name: str) -> Rows:
+def lsat(name):
     """Sections 6 and 7 of the Law School Admission Test; the one slope of the 1PL stands once."""
     frame = pd.read_csv(CARRIED / f"{name}.csv", dtype={"pattern": str})
     rows = [list(map(int, pattern)) for pattern in frame["pattern"].repeat(frame["count"].tolist())]
@@ -56,7 +53,7 @@ def lsat(name: str) -> Rows:
                     yield f"{model}: {column} of {name_of}", stored[short], ours
 
 
-def gpqa(data: Path) -> Rows:
+def gpqa(data):
     """A pair of systems on GPQA Diamond, 198 items × 5 trials."""
     responses = irtkit.read_responses(data / "gpqa_pair.csv.gz", repeats="count")
     one, other = sorted(responses.respondents)
@@ -67,7 +64,7 @@ def gpqa(data: Path) -> Rows:
     yield "p, paired and clustered", 0.0363, found.p_value
 
 
-def tau_bench(data: Path) -> Rows:
+def tau_bench(data):
     """gpt-4o on τ-bench's airline tasks, 50 × 4 trials."""
     responses = irtkit.read_responses(data / "taubench_gpt4o_airline.csv.gz", repeats="count")
     row = irtkit.pass_k(responses).iloc[0]
@@ -75,7 +72,7 @@ def tau_bench(data: Path) -> Rows:
         yield f"pass^{k}", published, float(row[f"pass^{k}"])
 
 
-def kolena() -> Rows:
+def kolena():
     """The worked example of Kolena's score, printed with three digits, further ones cut off."""
     metrics = pd.DataFrame(
         {
@@ -91,7 +88,7 @@ def kolena() -> Rows:
         yield f"item {item}", published, float(score)
 
 
-def impact() -> Rows:
+def impact():
     """The worked example of the impact metric: starts are its own, types and ends are not."""
     manual = [("a", 0, 5), ("b", 7, 12), ("a", 16, 19)]
     predicted = [("a", 0, 6), ("c", 7, 12), ("c", 16, 20), ("a", 20, 24)]
@@ -102,7 +99,7 @@ def impact() -> Rows:
 
 
 MIRT = "mirt 1.47 in R, on the answers of Bock & Lieberman (1970), Psychometrika 35, 179-197"
-REPLICATIONS: dict[str, tuple[str, Callable[[Path], Rows]]] = {
+REPLICATIONS = {
     "LSAT6": (MIRT, lambda _: lsat("lsat6")),
     "LSAT7": (MIRT, lambda _: lsat("lsat7")),
     "GPQA pair": ("evalconfidence 0.1.0 on PyPI, examples/demo.ipynb", gpqa),
@@ -113,7 +110,7 @@ REPLICATIONS: dict[str, tuple[str, Callable[[Path], Rows]]] = {
 """Where the numbers are from, and what obtains them again."""
 
 
-def replications(data: Path = SHARED) -> Tables:
+def replications(data=SHARED):
     """Published numbers and ours."""
     return {
         "records": (
@@ -137,7 +134,7 @@ class Stored(NamedTuple):
     extremes: bool
     """Whether an always-right and an always-wrong row are to be added (tptp has them)."""
 
-    def drawn(self, seed: int) -> irtkit.ResponseMatrix:
+    def drawn(self, seed):
         """All rows, three random ones drawn to the stored totals."""
         totals = self.items["rnd_total"].to_numpy()
         order = np.random.default_rng(seed).random((3, len(totals))).argsort(axis=0)
@@ -147,7 +144,7 @@ class Stored(NamedTuple):
         return irtkit.ResponseMatrix(np.concatenate(rows).astype(int), items=self.items["item"])
 
 
-def stored(name: str, folder: Path = SHARED) -> Stored:
+def stored(name, folder=SHARED):
     """Read one set; duplicates are dropped but of tptp."""
     items = pd.read_csv(folder / f"aid_{name}_reference_items.csv.gz")
     table = pd.read_csv(folder / f"aid_{name}.csv.gz", index_col=0)
@@ -157,14 +154,14 @@ def stored(name: str, folder: Path = SHARED) -> Stored:
     return Stored(kept[items["item"]].to_numpy(), items, extremes=name != "tptp")
 
 
-def compatible(responses: irtkit.ResponseMatrix, model: Any, batch: Any) -> pd.DataFrame:
+def compatible(responses, model, batch):
     """Items of all batches, each fitted as the paper did."""
-    settings: Any = {"prior": None, "quadrature": GRID, "standard_errors": False}
+    settings = {"prior": None, "quadrature": GRID, "standard_errors": False}
     batches = (irtkit.ResponseMatrix(responses.values[:, batch == k]) for k in np.unique(batch))
     return pd.concat([irtkit.fit(of_batch, model, **settings).items for of_batch in batches])
 
 
-def reproduced(name: str, draws: int) -> Record:
+def reproduced(name, draws):
     """Differences from the stored difficulties."""
     data = stored(name)
     published, batch = data.items["Dffclt"].to_numpy(), data.items["batch"].to_numpy()
@@ -193,7 +190,7 @@ def reproduced(name: str, draws: int) -> Record:
     }
 
 
-def negative_slopes(name: str, draws: int) -> Record:
+def negative_slopes(name, draws):
     """Shares of items with a negative slope."""
     data = stored(name)
     compared = [
@@ -207,7 +204,7 @@ def negative_slopes(name: str, draws: int) -> Record:
     return {"set": name, **medians, "by_default": by_default}
 
 
-def stored_difficulties(draws: int = 20) -> Tables:
+def stored_difficulties(draws=20):
     """Stored difficulties and shares of negative slopes."""
     sets = part(SETS, 0)
     negative = [name for name in NEGATIVE_OF_MIRT if name in sets]

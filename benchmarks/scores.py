@@ -30,7 +30,7 @@ respondents as that of fits is.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,31 +38,19 @@ from machine import SHARED, part
 from study import means, run, study
 
 import irtkit
-from irtkit.irf import ItemParameters
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-    from study import Record, Tables
-
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
-    Family = Callable[[Array, np.random.Generator], Array]
+from irtkit.irf import ItemParameters, ModelName
 
 _SPLITS, _HALVES = 8, 20
 _SHAPES = ((30, 30, 0.0, 60), (100, 50, 0.0, 40), (222, 57, 0.82, 40), (100, 500, 0.0, 20))
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
 
 
-def _beta(p: Array, trials: Any, generator: np.random.Generator) -> Array:
+def _beta(p, trials, generator):
     """Scores of the variance of a share of so many trials."""
     return np.asarray(generator.beta((trials - 1) * p, (trials - 1) * (1 - p)))
 
 
-FAMILIES: dict[str, Family] = {
+FAMILIES = {
     "0 and 1": lambda p, g: (g.random(p.shape) < p).astype(float),
     "16 trials": lambda p, g: g.binomial(16, p) / 16,
     "16 trials worth 4": lambda p, g: g.binomial(16, g.beta(4 * p, 4 * (1 - p))) / 16,
@@ -75,7 +63,7 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def expected(result: irtkit.FitResult) -> Array:
+def expected(result):
     """Mean of P over the posterior of ability."""
     slope, intercept = result.parameters.discrimination, result.parameters.intercept
     found = np.zeros((len(result.ability), len(slope)))
@@ -85,7 +73,7 @@ def expected(result: irtkit.FitResult) -> Array:
     return found
 
 
-def of_board(scores: Array) -> Record:
+def of_board(scores):
     """Errors of held-out scores, and z between halves."""
     seen, rows, spread = ~np.isnan(scores), [], []
     for seed in range(_SPLITS):
@@ -110,7 +98,7 @@ def of_board(scores: Array) -> Record:
     return means(rows) | {"SD of z": float(np.mean(spread))}
 
 
-def difference_of_halves(ability: Array, se: Array) -> Array:
+def difference_of_halves(ability, se):
     """Differences over their errors, once scale and location are matched."""
     centre = np.average(ability, axis=1, weights=1 / se.mean(axis=0) ** 2, keepdims=True)
     off = ability - centre
@@ -119,13 +107,13 @@ def difference_of_halves(ability: Array, se: Array) -> Array:
     return np.asarray((off[0] - off[1]) / np.sqrt((se**2).sum(axis=0)))
 
 
-def of_family(case: Record, seed: int) -> Record:
+def of_family(case, seed):
     """Trials found, and shares of intervals that hold the truth."""
     generator, n, n_items = np.random.default_rng(seed), int(case["n"]), int(case["n_items"])
     theta, slope = generator.normal(size=n), np.exp(generator.normal(0, 0.4, n_items))
     intercept = -slope * generator.normal(size=n_items)
     p = 1 / (1 + np.exp(-(theta[:, None] * slope + intercept)))
-    scores: Any = np.clip(FAMILIES[case["family"]](p, generator), 0, 1)
+    scores = np.clip(FAMILIES[case["family"]](p, generator), 0, 1)
     if case["missing"]:
         scores[generator.random(p.shape) < case["missing"]] = np.nan
     result = irtkit.fit(scores)
@@ -134,16 +122,16 @@ def of_family(case: Record, seed: int) -> Record:
         "slopes": (result.items, "discrimination", slope),
         "intercepts": (result.items, "intercept", intercept),
     }
-    row: Record = {"trials": 1 / (result.settings.trial_correlation or 1.0)}
+    row = {"trials": 1 / (result.settings.trial_correlation or 1.0)}
     for name, (table, column, truth) in truths.items():
         error = table[f"{column}_se"]
         row[name] = ((table[column] - truth).abs() < 1.96 * error)[error > 0].mean()
     return row
 
 
-def boards(data: Path) -> dict[str, dict[str, Any]]:
+def boards(data):
     """Figures of the published boards."""
-    found: dict[str, dict[str, Any]] = {}
+    found = {}
     if (path := data / "mteb60.csv.gz").exists():
         frame = pd.read_csv(path, index_col=0)
         frame = frame[frame.notna().sum(axis=1) >= 15].clip(0, 1)
@@ -154,10 +142,10 @@ def boards(data: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def scores(data: Path = SHARED) -> Tables:
+def scores(data=SHARED):
     """Published boards, and scores drawn from several families."""
 
-    def records() -> Iterator[Record]:
+    def records():
         for n, n_items, missing, sets in part(_SHAPES, 0):
             shape = {"n": n, "n_items": n_items, "missing": missing}
             cases = [{"family": name, **shape} for name in FAMILIES]
@@ -166,7 +154,7 @@ def scores(data: Path = SHARED) -> Tables:
     return {"boards": boards(data), "families": records()}
 
 
-MODELS: tuple[ModelName, ...] = ("GPCM", "GRM")
+MODELS = ("GPCM", "GRM")
 COVERAGE = ((1000, 20, 4), (100, 50, 5), (30, 40, 5))  # Respondents, items, levels.
 SECONDS = ((2000, 500, 5, 0.0), (2000, 500, 5, 0.3), (20_000, 50, 5, 0.0), (12, 2000, 5, 0.0))
 MIXED = ((300, 45), (100, 60), (30, 90))  # Respondents and items.
@@ -175,9 +163,7 @@ FRACTIONS = ((100, 50, 3), (100, 50, 5), (100, 50, 8), (100, 50, 10), (30, 20, 5
 HALF_WIDTH = 1.959964
 
 
-def drawn_levels(
-    seed: int, n: int, n_items: int, n_levels: int, model: ModelName
-) -> tuple[irtkit.ResponseMatrix, ItemParameters, Any]:
+def drawn_levels(seed, n, n_items, n_levels, model):
     """Responses, items and abilities."""
     g = np.random.default_rng([seed, n, n_items, n_levels])
     size = {"GPCM": 3.2 / n_levels, "GRM": 1.4}[model]
@@ -193,14 +179,14 @@ def drawn_levels(
     return irtkit.simulate_responses(items, theta, seed=g), items, theta
 
 
-def coverage_of_levels(model: ModelName, shape: tuple[int, int, int], sets: int) -> Record:
+def coverage_of_levels(model, shape, sets):
     """How often intervals hold what was drawn."""
-    several: dict[str, list[Any]] = {"slopes": [], "thresholds": [], "abilities": []}
+    several = {"slopes": [], "thresholds": [], "abilities": []}
     for seed in range(sets):
         responses, items, theta = drawn_levels(seed, *shape, model)
         result = irtkit.fit(responses, model, progress=False)
         fitted, errors = result.parameters, result.standard_errors
-        triples: dict[str, Any] = {
+        triples = {
             "slopes": (fitted.discrimination, items.discrimination, errors[:, 0]),
             "thresholds": (fitted.thresholds, items.thresholds, errors[:, 4:]),
             "abilities": (result.ability, theta, result.ability_se),
@@ -208,7 +194,7 @@ def coverage_of_levels(model: ModelName, shape: tuple[int, int, int], sets: int)
         for name, triple in triples.items():
             estimate, true, error = map(np.ravel, triple)
             several[name].append(np.stack([estimate, true, error])[:, np.isfinite(error)])
-    row: Record = {"model": model, "shape": list(shape), "sets": sets}
+    row = {"model": model, "shape": list(shape), "sets": sets}
     for name, sets_of in several.items():
         estimate, true, error = np.concatenate(sets_of, axis=1)
         held = float(np.mean(np.abs(estimate - true) <= HALF_WIDTH * error))
@@ -216,7 +202,7 @@ def coverage_of_levels(model: ModelName, shape: tuple[int, int, int], sets: int)
     return row
 
 
-def seconds(model: ModelName, shape: tuple[int, int, int], missing: float) -> Record:
+def seconds(model, shape, missing):
     """CPU seconds of fits without and with standard errors."""
     irtkit.fit(drawn_levels(0, 100, 10, 5, model)[0], model, progress=False)  # loads what it needs
     responses, _, _ = drawn_levels(0, *shape, model)
@@ -232,9 +218,9 @@ def seconds(model: ModelName, shape: tuple[int, int, int], missing: float) -> Re
     return {"model": model, "shape": list(shape), "missing": missing, "seconds": taken}
 
 
-def fractions(truth: ModelName, shape: tuple[int, int, int], sets: int) -> Record:
+def fractions(truth, shape, sets):
     """Errors of abilities by each model, in those of the true model."""
-    lost: dict[ModelName, list[float]] = {"GPCM": [], "GRM": [], "2PL": []}
+    lost = {"GPCM": [], "GRM": [], "2PL": []}
     for seed in range(sets):
         responses, _, theta = drawn_levels(seed, *shape, truth)
         shares = irtkit.ResponseMatrix(responses.scores)
@@ -247,7 +233,7 @@ def fractions(truth: ModelName, shape: tuple[int, int, int], sets: int) -> Recor
     return {"truth": truth, "shape": list(shape), "sets": sets, "ratios": ratios}
 
 
-def drawn_mixed(seed: int, n: int, n_items: int) -> tuple[pd.DataFrame, Any, Any]:
+def drawn_mixed(seed, n, n_items):
     """Responses, slopes and abilities."""
     g, k = np.random.default_rng([seed, n, n_items, 1]), n_items // 3
     theta, slope = g.normal(size=n), g.lognormal(0, 0.3, n_items)
@@ -265,7 +251,7 @@ def drawn_mixed(seed: int, n: int, n_items: int) -> tuple[pd.DataFrame, Any, Any
     return pd.DataFrame(table).add_prefix("item-"), slope, theta
 
 
-def mixed(n: int, n_items: int, sets: int) -> Record:
+def mixed(n, n_items, sets):
     """How often intervals of mixed items hold what was drawn."""
     held, of_abilities, weights = [], [], []
     for seed in range(sets):
@@ -287,10 +273,10 @@ def mixed(n: int, n_items: int, sets: int) -> Record:
     }
 
 
-def rubrics(sets: int = 40) -> Tables:
+def rubrics(sets=40):
     """Ordered levels."""
 
-    def by_model(settings: Any) -> Iterator[Any]:
+    def by_model(settings):
         return ((model, setting) for model in MODELS for setting in part(settings, 0))
 
     return {
@@ -334,7 +320,7 @@ TRIALS = (
 )
 
 
-def draw_trials(setting: Trials, seed: int) -> tuple[Array, irtkit.ResponseMatrix]:
+def draw_trials(setting, seed):
     """Abilities and counts, drawn anew from a seed."""
     generator = np.random.default_rng([seed, *setting[:2]])
     n_items, rho = setting.n_items, setting.correlation
@@ -355,7 +341,7 @@ def draw_trials(setting: Trials, seed: int) -> tuple[Array, irtkit.ResponseMatri
     return ability, irtkit.ResponseMatrix.from_counts(right, trials)
 
 
-def of_trials(setting: Trials, seed: int) -> Record:
+def of_trials(setting, seed):
     """The estimated correlation, and the share of abilities that intervals hold."""
     ability, responses = draw_trials(setting, seed)
     result = irtkit.fit(responses, setting.model, method=setting.method, progress=False)
@@ -364,7 +350,7 @@ def of_trials(setting: Trials, seed: int) -> Record:
     return {"correlation": result.settings.trial_correlation, "ability": held}
 
 
-def repeated_trials(data_sets: int = 0) -> Tables:
+def repeated_trials(data_sets=0):
     """Errors where repeated trials repeat each other."""
     chosen = part(TRIALS, 7, 10)
     planned = [t._replace(n_data_sets=data_sets or t.n_data_sets) for t in chosen]

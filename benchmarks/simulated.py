@@ -10,26 +10,15 @@ missing at random. Run as a script, it draws one data set and stores the respons
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 import irtkit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
-Arguments = ParamSpec("Arguments")
-Data = TypeVar("Data")
+from irtkit.irf import ModelName
 
 
-def setting(
-    draw: Callable[Concatenate[np.random.Generator, Arguments], Data],
-) -> Callable[Arguments, Callable[[np.random.Generator], Data]]:
+def setting(draw):
     """From a function that draws data, one of its arguments that returns what draws them."""
     return lambda *arguments, **named: lambda g: draw(g, *arguments, **named)
 
@@ -44,11 +33,11 @@ class Shape(NamedTuple):
     missing: float = 0.0
 
     @property
-    def cells(self) -> int:
+    def cells(self):
         """Number of responses."""
         return self.n_respondents * self.n_items
 
-    def __str__(self) -> str:
+    def __str__(self):
         size = f"{self.n_respondents:,} × {self.n_items:,} {self.model}"
         return f"{size}, {self.missing:.0%} missing" if self.missing else size
 
@@ -65,7 +54,7 @@ SHAPES = (
 )
 
 
-def parse(text: str) -> Shape:
+def parse(text):
     """Shape from ``200x1000`` or any beginning of ``200x1000:2PL:0.07:0.2``.
 
     A size alone that occurs in ``SHAPES`` means the shape listed there.
@@ -75,12 +64,12 @@ def parse(text: str) -> Shape:
     listed = [shape for shape in SHAPES if shape[:2] == (n_respondents, n_items)]
     if listed and not rest:
         return listed[0]
-    models: dict[str, ModelName] = {"1PL": "1PL", "2PL": "2PL", "3PL": "3PL"}
+    models = {"1PL": "1PL", "2PL": "2PL", "3PL": "3PL"}
     model = models[rest[0]] if rest else "2PL"
     return Shape(n_respondents, n_items, model, *(float(share) for share in rest[1:]))
 
 
-def draw(shape: Shape, seed: int) -> tuple[irtkit.ItemParameters, NDArray[np.int8]]:
+def draw(shape, seed):
     """True item parameters and the responses drawn from them, respondents × items.
 
     A missing response is −1.
@@ -99,46 +88,36 @@ def draw(shape: Shape, seed: int) -> tuple[irtkit.ItemParameters, NDArray[np.int
     return items, values
 
 
-def items_of(
-    generator: np.random.Generator, n_items: int, model: ModelName = "2PL"
-) -> irtkit.ItemParameters:
+def items_of(generator, n_items, model="2PL"):
     """Items drawn anew."""
     slope = generator.lognormal(0, 0.0 if model in {"1PL", "Rasch"} else 0.3, n_items)
     guessing = generator.uniform(0.1, 0.3, n_items) if model == "3PL" else 0.0
     return irtkit.ItemParameters.from_difficulty(slope, generator.normal(size=n_items), guessing)
 
 
-def responses(
-    g: np.random.Generator,
-    theta: Any,
-    m: int,
-    *,
-    spread: float = 0.3,
-    easier: float = 0.0,
-    guessing: float = 0.0,
-) -> Any:
+def responses(g, theta, m, *, spread=0.3, easier=0.0, guessing=0.0):
     """Responses of respondents with these abilities, (n,) or one for every item, (n, m)."""
     a, b = g.lognormal(0, spread, m), g.normal(size=m) - easier
     p = 1 / (1 + np.exp(-a * (theta.reshape(len(theta), -1) - b)))
     return (g.random(p.shape) < guessing + (1 - guessing) * p).astype(np.int8)
 
 
-def two_abilities(g: np.random.Generator, n: int, correlation: float) -> Any:
+def two_abilities(g, n, correlation):
     """Two standard normal abilities, (n, 2)."""
     return g.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], size=n)
 
 
-def flipped(g: np.random.Generator, y: Any, noise: Any) -> Any:
+def flipped(g, y, noise):
     """Flip responses with a probability."""
     return np.where(g.random(y.shape) < noise, 1 - y, y).astype(np.int8)
 
 
-def with_missing(g: np.random.Generator, y: Any, share: float) -> Any:
+def with_missing(g, y, share):
     """The same, with cells missing at random."""
     return np.where(g.random(y.shape) < share, -1, y).astype(np.int8)
 
 
-def inverted(g: np.random.Generator, y: Any, share: float = 0.02) -> tuple[Any, Any]:
+def inverted(g, y, share=0.02):
     """The same with some items inverted, as by a wrong key, and which."""
     m = y.shape[1]
     wrong = np.zeros(m, bool)

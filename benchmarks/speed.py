@@ -44,7 +44,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import jax
@@ -60,11 +60,6 @@ from worker import DEFAULT_CALLS, PACKAGES, Worker
 import irtkit
 from irtkit.threads import one_thread
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from study import Record, Tables
-
 
 class Data(NamedTuple):
     """Simulated responses with the truth, and two files: them, and others of the same shape."""
@@ -75,7 +70,7 @@ class Data(NamedTuple):
     other: Path
 
 
-def draw_data(shape: Shape, folder: Path) -> Data:
+def draw_data(shape, folder):
     """Draw both data sets and store them."""
     truth, values = draw(shape, seed=0)
     responses, other = folder / "data.npy", folder / "other.npy"
@@ -96,16 +91,16 @@ class Contender:
     cpu_seconds: list[float] = field(default_factory=list)
 
     @property
-    def is_ours(self) -> bool:
+    def is_ours(self):
         """Whether this is irtkit, with whatever settings."""
         return self.name.startswith("irtkit")
 
     @property
-    def best(self) -> float:
+    def best(self):
         """Seconds of the shortest fit."""
         return min(self.seconds, default=0.0)
 
-    def fit(self, responses: Path, *, counts_from: float = 0.0) -> None:
+    def fit(self, responses, *, counts_from=0.0):
         """Fit once; it counts if it took that long. A worker that gives up says why."""
         if self.worker.problem is None:
             answer = self.worker.fit(responses, self.parameters, limit=LIMIT)
@@ -113,7 +108,7 @@ class Contender:
                 self.seconds.append(answer["seconds"])
                 self.cpu_seconds.append(answer["cpu_seconds"])
 
-    def found(self) -> Items | None:
+    def found(self):
         """Parameters of the latest fit."""
         if not self.seconds:
             return None
@@ -121,7 +116,7 @@ class Contender:
             return Items(*(stored[name].astype(float) for name in Items._fields))
 
 
-def start(name: str, shape: Shape, peer_python: Sequence[str], folder: Path) -> Contender:
+def start(name, shape, peer_python, folder):
     """Start a package in the first interpreter that has it; irtkit in this one."""
     ours = [sys.executable]
     for python in ours if name.startswith("irtkit") else peer_python or ours:
@@ -139,12 +134,10 @@ _TURN = 0.3
 SLOW_FIRST_FIT = 5.0  # seconds; a peer's first fit counts from here on
 
 
-def take_turns(
-    contenders: Sequence[Contender], responses: Path, other: Path, rounds: int = 0
-) -> None:
+def take_turns(contenders, responses, other, rounds=0):
     """Warm all up, let them fit in turns until each has its number of times, end them."""
 
-    def unfinished(contender: Contender) -> bool:
+    def unfinished(contender):
         usual = 2 if contender.best > 5 else 3 if contender.best > 1 else 7
         n_wanted = rounds or (21 if contender.best < 0.3 else usual)
         return contender.worker.problem is None and len(contender.seconds) < n_wanted
@@ -166,7 +159,7 @@ def take_turns(
             contender.worker.close()
 
 
-def judge(contenders: Sequence[Contender], data: Data) -> Iterator[Record]:
+def judge(contenders, data):
     """Log-likelihood of every package on one grid, also above the first one's; recovery."""
     found = [contender.found() for contender in contenders]
     nodes = fine_grid([items for items in found if items is not None])
@@ -181,13 +174,7 @@ def judge(contenders: Sequence[Contender], data: Data) -> Iterator[Record]:
         yield {"log_likelihood": height, "above_irtkit": above, **recovery(items, data.truth)}
 
 
-def race(
-    shape: Shape,
-    names: Sequence[str],
-    python: Sequence[str],
-    rounds: int,
-    faster: Callable[[Contender, dict[str, Contender]], list[float | None]],
-) -> Iterator[Record]:
+def race(shape, names, python, rounds, faster):
     """All packages on one shape."""
     with tempfile.TemporaryDirectory() as folder:
         data = draw_data(shape, Path(folder))
@@ -210,7 +197,7 @@ def race(
         yield record
 
 
-def shapes_of(texts: Sequence[str], shapes: Sequence[Shape], *places: int) -> Sequence[Shape]:
+def shapes_of(texts, shapes, *places):
     """Shapes named on the command line, or the usual ones."""
     return [parse(text) for text in texts] or part(shapes, *places)
 
@@ -218,15 +205,10 @@ def shapes_of(texts: Sequence[str], shapes: Sequence[Shape], *places: int) -> Se
 OURS = ("irtkit, prior=None", "irtkit")
 
 
-def peers(
-    shapes: tuple[str, ...] = (),
-    packages: tuple[str, ...] = tuple(PACKAGES),
-    peer_python: tuple[str, ...] = (),
-    rounds: int = 0,
-) -> Tables:
+def peers(shapes=(), packages=tuple(PACKAGES), peer_python=(), rounds=0):
     """Fits without standard errors, beside mirt, girth and py-irt."""
 
-    def faster(peer: Contender, timed: dict[str, Contender]) -> list[float | None]:
+    def faster(peer, timed):
         return [peer.best / timed[ours].best if ours in timed else None for ours in OURS]
 
     chosen = shapes_of(shapes, SHAPES, 0)
@@ -241,21 +223,16 @@ CALLED = (
 )
 
 
-def default_call(
-    shapes: tuple[str, ...] = (),
-    packages: tuple[str, ...] = tuple(DEFAULT_CALLS),
-    peer_python: tuple[str, ...] = (),
-    rounds: int = 0,
-) -> Tables:
+def default_call(shapes=(), packages=tuple(DEFAULT_CALLS), peer_python=(), rounds=0):
     """The call that people type, beside mirt and theta-irt."""
 
-    def faster(peer: Contender, timed: dict[str, Contender]) -> list[float | None]:
+    def faster(peer, timed):
         ours = timed.get(packages[0])
         if ours is None:
             return []
         return [peer.best / ours.best, min(peer.cpu_seconds) / min(ours.cpu_seconds)]
 
-    def measured(shape: Shape) -> Iterator[Record]:
+    def measured(shape):
         plain = shape.model == "2PL" and not shape.missing
         names = [name for name in packages if plain or name != COMPLETE_2PL_ONLY]
         return race(shape, names, peer_python, rounds, faster)
@@ -270,7 +247,7 @@ N_RESPONDENTS = 12
 WARM_UP_ITEMS = 500
 
 
-def few_systems(n_items: int) -> np.ndarray[Any, np.dtype[np.int8]]:
+def few_systems(n_items):
     """Simulated answers of a dozen language models, respondents × items."""
     generator = np.random.default_rng(0)
     ability = np.linspace(-1, 3.5, N_RESPONDENTS)[:, None]
@@ -279,7 +256,7 @@ def few_systems(n_items: int) -> np.ndarray[Any, np.dtype[np.int8]]:
     return (generator.random(chance.shape) < chance).astype(np.int8)
 
 
-def beside_checkout(values: Any, task: str, against: Path, rounds: int) -> Record:
+def beside_checkout(values, task, against, rounds):
     """CPU seconds of one task in both checkouts, and how far apart their slopes are."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -306,7 +283,7 @@ def beside_checkout(values: Any, task: str, against: Path, rounds: int) -> Recor
     }
 
 
-def copies(against: Path = ROOT, items: int = 42_000, rounds: int = 3) -> Tables:
+def copies(against=ROOT, items=42000, rounds=3):
     """Identical rows and columns, in this checkout and in another."""
     data = {"simulated": few_systems(items)}
     if REAL.exists():
@@ -323,7 +300,7 @@ def copies(against: Path = ROOT, items: int = 42_000, rounds: int = 3) -> Tables
 SIZES = tuple(Shape(side, side) for side in (1_000, 1_468, 2_154, 3_162, 4_642, 6_813, 10_000))
 
 
-def second_fit(shape: Shape, package: str, limit: float) -> dict[str, Any]:
+def second_fit(shape, package, limit):
     """Figures of the second fit in a fresh process."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder, "data.npy")
@@ -341,7 +318,7 @@ def second_fit(shape: Shape, package: str, limit: float) -> dict[str, Any]:
     return shape._asdict() | {"cells": shape.cells} | answer
 
 
-def scaling(shapes: tuple[str, ...] = (), package: str = "irtkit") -> Tables:
+def scaling(shapes=(), package="irtkit"):
     """Time per cell and peak memory."""
     chosen = shapes_of(shapes, SIZES, 0)
     return {"package": package, "fits": (second_fit(shape, package, LIMIT) for shape in chosen)}
@@ -351,9 +328,7 @@ _AT_ONCE = 2**20
 """Responses that are drawn at a time."""
 
 
-def simulate(
-    n_respondents: int, items: irtkit.ItemParameters, n_responses: int, seed: int
-) -> pd.DataFrame:
+def simulate(n_respondents, items, n_responses, seed):
     """Long table with as many responses by every respondent.
 
     A respondent gets equally spaced items, from a random one on and in a random order of all, so
@@ -377,7 +352,7 @@ def simulate(
     return pd.DataFrame(table)
 
 
-def peak() -> float:
+def peak():
     """Largest resident size of this process so far, in GiB."""
     told = Path("/proc/self/status")
     if told.exists():  # ru_maxrss would count what the process that started this one held
@@ -387,9 +362,7 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
 
 
-def sparse(
-    respondents: int = 1_000_000, items: int = 10_000, responses: int = 10_000_000
-) -> Tables:
+def sparse(respondents=1000000, items=10000, responses=10000000):
     """A long table in which few cells are observed: drawn, made a matrix and fitted."""
     generator = np.random.default_rng([0, 1])
     slope = generator.lognormal(0, 0.3, items)
@@ -416,10 +389,10 @@ ONE_THREAD = "irtkit.threads.one_thread"
 BUSY = "while True: pass"
 
 
-def timed(shape: Shape, rounds: int) -> Iterator[float]:
+def timed(shape, rounds):
     """Median seconds on the clock and on the processors, with one thread and with all."""
     responses = irtkit.ResponseMatrix(draw(shape, seed=0)[1])
-    seconds: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+    seconds = {True: [], False: []}
     for _ in range(rounds + 1):  # the first warms up
         for one, found in seconds.items():
             before = time.perf_counter(), time.process_time()
@@ -430,10 +403,10 @@ def timed(shape: Shape, rounds: int) -> Iterator[float]:
         yield from (median(column) for column in zip(*found[1:], strict=True))
 
 
-def threads(shapes: tuple[str, ...] = (), rounds: int = 15) -> Tables:
+def threads(shapes=(), rounds=15):
     """One thread and all, alone and beside a busy process."""
 
-    def measured(shape: Shape, *, busy: bool) -> Record:
+    def measured(shape, *, busy):
         other = subprocess.Popen([sys.executable, "-c", BUSY]) if busy else None
         seconds = list(timed(shape, rounds))
         if other is not None:
@@ -446,15 +419,15 @@ def threads(shapes: tuple[str, ...] = (), rounds: int = 15) -> Tables:
     return {"fits": (measured(shape, busy=busy) for shape in chosen for busy in (False, True))}
 
 
-PRIORS: dict[str, Literal["weak"] | None] = {"none": None, "weak": "weak"}
+PRIORS = {"none": None, "weak": "weak"}
 
 
-def in_floors(shape: Shape, prior: Literal["weak"] | None, rounds: int) -> dict[str, Any]:
+def in_floors(shape, prior, rounds):
     """Best seconds of the fit and of each part of the floor."""
     values = draw(shape, seed=0)[1]
     responses = irtkit.ResponseMatrix(values)
 
-    def fit() -> irtkit.FitResult:
+    def fit():
         return irtkit.fit(
             responses, shape.model, prior=prior, standard_errors=False, progress=False
         )
@@ -471,7 +444,7 @@ def in_floors(shape: Shape, prior: Literal["weak"] | None, rounds: int) -> dict[
     return {"shape": shape._asdict(), "prior": prior, **figures}
 
 
-def products(values: np.ndarray[Any, np.dtype[np.int8]]) -> dict[str, Callable[[], Any]]:
+def products(values):
     """Y a and Yᵀ m in float32, by NumPy and by JAX."""
     matrix = values.astype(np.float32)
     per_item, per_respondent = (np.ones(n, dtype=np.float32) for n in reversed(matrix.shape))
@@ -483,16 +456,16 @@ def products(values: np.ndarray[Any, np.dtype[np.int8]]) -> dict[str, Callable[[
     }
 
 
-def exponentials(rows: int, nodes: int) -> dict[str, Callable[[], Any]]:
+def exponentials(rows, nodes):
     """One exponential of every number of a rows × nodes table, in either precision."""
     exponential = jax.jit(jnp.exp)
     table = np.linspace(-20, 0, rows * nodes).reshape(rows, nodes)
 
-    def work(dtype: str) -> Callable[[], Any]:
+    def work(dtype):
         with jax.enable_x64(dtype == "float64"):
             on_device = jnp.asarray(table, dtype=dtype)
 
-        def apply() -> Any:
+        def apply():
             with jax.enable_x64(dtype == "float64"):
                 return exponential(on_device).block_until_ready()
 
@@ -501,16 +474,14 @@ def exponentials(rows: int, nodes: int) -> dict[str, Callable[[], Any]]:
     return {f"exp {dtype}": work(dtype) for dtype in ("float32", "float64")}
 
 
-def stopwatch(work: Callable[[], Any]) -> float:
+def stopwatch(work):
     """Seconds that one call takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
-def floor(
-    shapes: tuple[str, ...] = (), priors: tuple[str, ...] = tuple(PRIORS), rounds: int = 5
-) -> Tables:
+def floor(shapes=(), priors=tuple(PRIORS), rounds=5):
     """Fits in units of the least work of a step."""
     chosen = shapes_of(shapes, [shape for shape in SHAPES if shape.cells > 100_000], 0)
     cases = [(shape, PRIORS[prior]) for shape in chosen for prior in priors]

@@ -17,10 +17,7 @@ analysis; Horn 1965): p < 0.01 among 99 draws from the curves, for either statis
 (Benjamini & Hochberg), with 2 % of the items inverted.
 """
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
 
 import near_copies
 import numpy as np
@@ -38,14 +35,6 @@ from irtkit.data.limits import connectivity_of, dimensionality
 from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import called_negative, slope_signs
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from false_findings import Draws
-    from study import Record, Tables
-
-    from irtkit.data.patterns import Patterns
-
 FALSE_PAIRS = 0.01
 FEWEST_COMMON = 10
 DRAWS = 99
@@ -53,7 +42,7 @@ MOST = 384  # Respondents; of more, a sample is compared.
 MATTERS = 0.9
 
 
-def linked_families(patterns: Patterns) -> float:
+def linked_families(patterns):
     """Effective number of respondents by links between pairs."""
     n = patterns.n_answering
     who = np.flatnonzero(patterns.answering)
@@ -70,7 +59,7 @@ def linked_families(patterns: Patterns) -> float:
     return n / effect if n / effect < MATTERS * n else float(n)
 
 
-def effective(case: Record, seed: int) -> Record:
+def effective(case, seed):
     """Effective numbers by both methods."""
     patterns, _ = near_copies.drawn(case["setting"], seed)
     n = patterns.n_answering
@@ -85,7 +74,7 @@ def effective(case: Record, seed: int) -> Record:
     }
 
 
-def families(sets: int) -> Iterator[Record]:
+def families(sets):
     """Effective numbers where respondents are independent or families are close copies."""
     settings = near_copies.SETTINGS | near_copies.FEW
     numbers = {name: _of_families(name) for name in settings}
@@ -95,7 +84,7 @@ def families(sets: int) -> Iterator[Record]:
     return (row for row in rows if row["mixture_said"] is not None)
 
 
-def _of_families(name: str) -> int | None:
+def _of_families(name):
     """Families of a setting: a number, 0 if respondents are independent, None if neither."""
     first, _, rest = name.partition(" ")
     if name.startswith("independent") or rest.startswith("independent"):
@@ -105,7 +94,7 @@ def _of_families(name: str) -> int | None:
     return None
 
 
-def least_common(patterns: Patterns) -> bool:
+def least_common(patterns):
     """Whether links by ten common items leave respondents apart."""
     answered = patterns.dense()[1] > 0
     common = answered.astype(np.float32) @ answered.T.astype(np.float32)
@@ -113,7 +102,7 @@ def least_common(patterns: Patterns) -> bool:
     return bool(connected_components(links, directed=False)[0] > 1)
 
 
-def said_apart(case: Setting, seed: int) -> Record:
+def said_apart(case, seed):
     """Whether a data set is said to be apart, by each method."""
     responses = matrix(case.draw, seed)
     result = irtkit.fit(responses, standard_errors=False, progress=False)
@@ -127,7 +116,7 @@ def said_apart(case: Setting, seed: int) -> Record:
     }
 
 
-def drawn_alone(patterns: Patterns) -> bool:
+def drawn_alone(patterns):
     """Whether draws alone reject one ability."""
     cells = limits.cells_tested(patterns)
     if cells is None:
@@ -142,7 +131,7 @@ def drawn_alone(patterns: Patterns) -> bool:
     return bool((above / (1 + DRAWS) <= 0.01).any())
 
 
-def further_ability(case: Setting, seed: int) -> Record:
+def further_ability(case, seed):
     """Whether there is a further ability, or groups of items, and the time that it takes."""
     patterns = patterns_of(matrix(case.draw, seed), synthetic_is_real=False)
     duplicates = near_duplicates.near_duplicates(patterns)
@@ -154,7 +143,7 @@ def further_ability(case: Setting, seed: int) -> Record:
     return {"screened": screened, "drawn": drawn} | {k: 1000 * s for k, s in times.items()}
 
 
-def negative(name: str, seed: int) -> Record:
+def negative(name, seed):
     """Items called negative, inverted ones and others."""
     patterns, wrong = near_copies.drawn(name, seed)
     signs = slope_signs(patterns, near_duplicates.near_duplicates(patterns).share)
@@ -169,7 +158,7 @@ def negative(name: str, seed: int) -> Record:
     return row
 
 
-def slopes(sets: int) -> Iterator[Record]:
+def slopes(sets):
     """Share of the inverted items that are called negative, and of false ones among all."""
     names = [
         name
@@ -185,14 +174,14 @@ def slopes(sets: int) -> Iterator[Record]:
         yield row
 
 
-def settings(**draws: Draws) -> list[Setting]:
+def settings(**draws):
     """All settings, with the word for what is wanted of them."""
     return [
         Setting(name, wanted, draw) for wanted, by in draws.items() for name, draw in by.items()
     ]
 
 
-def standard_methods(sets: int = 10) -> Tables:
+def standard_methods(sets=10):
     """Own statistics beside standard methods."""
     of_gaps = settings(apart=APART, together=TOGETHER)
     planted = PLANTED["further ability"] | PLANTED["item groups"]

@@ -13,8 +13,6 @@ agree within a factor of 1.5. Both take names of studies, fresh ones too, and pa
 anew. Their tables in the manual say so. ``--due`` writes it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math
@@ -24,12 +22,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from machine import ROOT, changes, describe, digest, write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
@@ -48,48 +42,47 @@ SETS = ("data_sets", "n_data_sets", "sets", "boards", "gates", "rounds")
 FACTOR = 1.5
 
 
-def stored(name: str) -> dict[str, Any]:
+def stored(name):
     """Figures of a study, and on what they were measured."""
-    content: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    return content
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def names() -> list[str]:
+def names():
     """All studies with stored figures."""
     return sorted(path.stem for path in RESULTS.glob("*.json"))
 
 
-def script(name: str) -> Path:
+def script(name):
     """The script of a study: the one whose last lines run it."""
     scripts = (path for path in sorted(BENCHMARKS.glob("*.py")) if name in runs(path))
     return next(scripts, BENCHMARKS / f"{name}.py")
 
 
-def runs(path: Path) -> list[str]:
+def runs(path):
     """Studies that a script runs in its last lines."""
     last = re.search(r"(?m)^    run\(([^)]*)\)", path.read_text(encoding="utf-8"))
     return re.findall(r"\w+", last[1]) if last else []
 
 
-def changed(name: str) -> list[str]:
+def changed(name):
     """Source files of a study that changed since it was measured or confirmed."""
     sources = stored(name)["measured"]["sources"]
     return [file for file, known in sources.items() if digest(ROOT / file) != known]
 
 
-def due() -> list[str]:
+def due():
     """Studies that are to be measured anew, as the manual says."""
     return DUE.read_text(encoding="utf-8").split() if DUE.exists() else []
 
 
-def cost(name: str) -> tuple[bool, float]:
+def cost(name):
     """Seconds that a study takes, or its part; those that are not known come last."""
     measured = stored(name)["measured"]
     of_part = measured.get("confirmed", {}).get("seconds", math.inf)
     return measured["seconds"] is None, measured["seconds"] or of_part
 
 
-def run(name: str, out: Path, options: Sequence[str]) -> str | None:
+def run(name, out, options):
     """Run a study. What it says if it fails."""
     path = script(name)
     study = [name] if runs(path) else []
@@ -98,7 +91,7 @@ def run(name: str, out: Path, options: Sequence[str]) -> str | None:
     return None if out.exists() else done.stderr[-1500:]
 
 
-def renew(name: str, options: Sequence[str]) -> str | None:
+def renew(name, options):
     """Measure a study anew and store its figures. Why not, if they are not stored."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "figures.json")
@@ -112,7 +105,7 @@ def renew(name: str, options: Sequence[str]) -> str | None:
     return None
 
 
-def confirm(name: str, options: Sequence[str]) -> str | None:
+def confirm(name, options):
     """Measure a part of a study, and note that it agrees. Stored and new values, if it does not."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "figures.json")
@@ -136,9 +129,7 @@ def confirm(name: str, options: Sequence[str]) -> str | None:
     return None
 
 
-def differences(
-    old: Any, new: Any, where: str = "", sets: int | None = None, *, timed: bool
-) -> Iterator[str]:
+def differences(old, new, where="", sets=None, *, timed):
     """Stored figures and new ones where they do not agree."""
     if isinstance(new, dict) and isinstance(old, dict):
         sets = next((new[name] for name in SETS if isinstance(new.get(name), int)), sets)
@@ -163,14 +154,14 @@ def differences(
         yield f"{where}: stored {old}, now {new}"
 
 
-def _label(row: dict[str, Any]) -> str:
+def _label(row):
     """The first words of a record, or its first numbers if it has no words."""
     words = [value for value in row.values() if isinstance(value, str)]
     numbers = [str(value) for value in row.values() if isinstance(value, int)]
     return "; ".join((words or numbers)[:3])
 
 
-def _agree(old: Any, new: Any, sets: int | None) -> bool:
+def _agree(old, new, sets):
     """Whether two figures differ by no more than is allowed."""
     if not isinstance(old, int | float) or not isinstance(new, int | float):
         return bool(old == new)
@@ -184,18 +175,18 @@ def _agree(old: Any, new: Any, sets: int | None) -> bool:
     return abs(new - old) <= allowed
 
 
-def _error_of_share(share: float, sets: int) -> float:
+def _error_of_share(share, sets):
     """Standard error of a share of data sets."""
     drawn_in = (share * sets + 0.5) / (sets + 1)
     return math.sqrt(drawn_in * (1 - drawn_in) / sets)
 
 
-def _is_whole(value: float) -> bool:
+def _is_whole(value):
     """Whether a number is one of data sets, up to rounding."""
     return abs(value - round(value)) < 0.01
 
 
-def _as_long(old: Any, new: Any) -> bool:
+def _as_long(old, new):
     """Whether two times, or the shortest of several, agree."""
     times = [float(min(one)) if isinstance(one, list) and one else one for one in (old, new)]
     if not all(isinstance(time, int | float) and time > 0 for time in times):
@@ -203,7 +194,7 @@ def _as_long(old: Any, new: Any) -> bool:
     return 1 / FACTOR <= times[0] / times[1] <= FACTOR
 
 
-def _size(figures: Any) -> int:
+def _size(figures):
     """Number of figures."""
     parts = figures.values() if isinstance(figures, dict) else figures
     if isinstance(figures, dict | list):
@@ -211,7 +202,7 @@ def _size(figures: Any) -> int:
     return int(figures is not None)
 
 
-def line(name: str) -> str:
+def line(name):
     """The state of a study."""
     measured, files = stored(name)["measured"], changed(name)
     last = measured.get("confirmed", {})
@@ -223,7 +214,7 @@ def line(name: str) -> str:
     return f"{name:22}{state:18}{date}  {str(commit)[:8]}  {'  '.join(times)}"
 
 
-def main() -> int:
+def main():
     """List all, or renew or confirm what is stale. How many could not be."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--renew", nargs="*", metavar="NAME", choices=names())
@@ -241,7 +232,7 @@ def main() -> int:
         return 0
     if changes():
         parser.error("commit these first, so that figures can name a commit: " + str(changes()))
-    work: Callable[[str, Sequence[str]], str | None] = renew if options.confirm is None else confirm
+    work = renew if options.confirm is None else confirm
     chosen = options.renew or options.confirm or [name for name in names() if changed(name)]
     chosen = sorted(chosen, key=cost)
     failed = 0

@@ -1,30 +1,23 @@
 """How every benchmark runs: studies loop over cases and seeds, print records, and store them."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 import warnings
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from machine import arguments, note_files, store
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    Tables = Mapping[str, Any]
-
-Record = dict[str, Any]
+Tables = Mapping[str, Any]
 
 
-def run(*studies: Callable[..., Tables]) -> None:
+def run(*studies):
     """Run the study that the command line names, print its tables, and store them if asked to.
 
     A study is a function that returns tables by name: records, or any other figures. Its keyword
@@ -44,7 +37,7 @@ def run(*studies: Callable[..., Tables]) -> None:
     store(options, **{name: _printed(name, table) for name, table in tables.items()})
 
 
-def _add_option(parser: argparse.ArgumentParser, name: str, default: Any) -> None:
+def _add_option(parser, name, default):
     """Add an option of the type of its default; a sequence takes several words."""
     flag = f"--{name.replace('_', '-')}"
     if isinstance(default, bool):
@@ -56,14 +49,14 @@ def _add_option(parser: argparse.ArgumentParser, name: str, default: Any) -> Non
         parser.add_argument(flag, type=kind, default=default)
 
 
-def _printed(name: str, table: Any) -> Any:
+def _printed(name, table):
     """Print a table and return it: records as they come, under a heading where fields change."""
     print(f"\n{name}")
     if isinstance(table, dict | int | float | str):
         print(table)
         return table
     records = []
-    columns: list[str] = []
+    columns = []
     for record in table:
         if list(record) != columns:
             columns = list(record)
@@ -73,20 +66,12 @@ def _printed(name: str, table: Any) -> Any:
     return records
 
 
-def _cell(value: Any) -> str:
+def _cell(value):
     """A figure with four digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def study(
-    cases: Iterable[Any],
-    measure: Callable[[Any, int], Record],
-    seeds: int | None = None,
-    *,
-    totals: Sequence[str] = (),
-    processes: int = 1,
-    count: str = "data_sets",
-) -> Iterator[Record]:
+def study(cases, measure, seeds=None, *, totals=(), processes=1, count="data_sets"):
     """Yield a record per case: its fields, the number of data sets, and means of what is measured.
 
     A case is a named tuple, a dictionary, or text. Without `seeds`, its field `n_data_sets` says
@@ -94,7 +79,7 @@ def study(
     processes `measure` and cases have to be known to a fresh process.
     """
     with ExitStack() as stack:
-        do: Any = map
+        do = map
         if processes > 1:
             pool = ProcessPoolExecutor(processes, get_context("spawn"), note_files)
             do = stack.enter_context(pool).map
@@ -104,7 +89,7 @@ def study(
             yield {**fields(case), count: n, **means(rows, totals)}
 
 
-def fields(case: Any) -> Record:
+def fields(case):
     """Names and values of what a case is; functions draw its data."""
     if hasattr(case, "_asdict"):
         case = case._asdict()
@@ -116,9 +101,9 @@ def fields(case: Any) -> Record:
     }
 
 
-def means(rows: Sequence[Record], totals: Sequence[str] = ()) -> Record:
+def means(rows, totals=()):
     """Means of figures over records, or their sums; None where no record has one."""
-    figures: Record = {}
+    figures = {}
     for name in rows[0]:
         values = [row[name] for row in rows if row[name] is not None]
         of_all = np.sum(values, axis=0) if name in totals else np.mean(values, axis=0)
@@ -126,6 +111,6 @@ def means(rows: Sequence[Record], totals: Sequence[str] = ()) -> Record:
     return figures
 
 
-def standard_error(values: Any) -> float:
+def standard_error(values):
     """Standard error of the mean of figures of several data sets."""
     return float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else float("nan")

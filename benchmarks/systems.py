@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,15 +52,6 @@ from study import means, run, study
 import irtkit
 from irtkit.systems.leaderboard import _ERROR_RATE, improbable_right
 from irtkit.systems.paired import mean_of, power_of, t_quantile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-    from study import Record, Tables
-
-    Array = NDArray[np.float64]
 
 
 class Board(NamedTuple):
@@ -88,7 +79,7 @@ LEVELS = (-1.5, -0.5, 0.5, 1.5)
 COPIED = 0.85
 
 
-def abilities_of(board: Board, generator: np.random.Generator) -> Array:
+def abilities_of(board, generator):
     """Abilities of the systems; those of a family are equal."""
     n = board.systems
     if board.abilities == "equal":
@@ -100,7 +91,7 @@ def abilities_of(board: Board, generator: np.random.Generator) -> Array:
     return generator.normal(size=n)
 
 
-def draw(board: Board, seed: int) -> tuple[Array, Array]:
+def draw(board, seed):
     """Abilities and responses, missing ones NaN."""
     generator = np.random.default_rng([seed, board.systems, board.items])
     slope = generator.lognormal(0, 0.3, board.items)
@@ -120,13 +111,13 @@ def draw(board: Board, seed: int) -> tuple[Array, Array]:
     return theta, values
 
 
-def true_ranks(true: Array) -> tuple[Any, Any]:
+def true_ranks(true):
     """First and last rank of each system; equal systems share theirs."""
     first = 1 + (true[None] > true[:, None]).sum(axis=1)
     return first, len(true) - (true[None] < true[:, None]).sum(axis=1)
 
 
-def one_board(board: Board, seed: int) -> Record:
+def one_board(board, seed):
     """What is said of one board, and whether it is so."""
     theta, values = draw(board, seed)
     result = irtkit.fit(irtkit.ResponseMatrix(values), progress=False)
@@ -148,7 +139,7 @@ def one_board(board: Board, seed: int) -> Record:
     }
 
 
-def measured(cases: Any, n_boards: int) -> Iterator[Record]:
+def measured(cases, n_boards):
     """Shares of boards, and of sure pairs."""
     for record in study(cases, one_board, n_boards, count="boards"):
         pairs = record.pop("pairs")
@@ -156,7 +147,7 @@ def measured(cases: Any, n_boards: int) -> Iterator[Record]:
         yield record | shares
 
 
-def warned(board: Board, seed: int) -> Record:
+def warned(board, seed):
     """Whether it is warned of a board of one ability that ability has systems the other way."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -165,11 +156,11 @@ def warned(board: Board, seed: int) -> Record:
     return {"warned": "ability-reversed" in codes}
 
 
-def power(n_items: int, abilities: tuple[float, float], n_draws: int) -> Record:
+def power(n_items, abilities, n_draws):
     """How often a pair is told apart, and how often the formula says."""
     generator = np.random.default_rng(n_items)
 
-    def differences(n: int) -> Array:
+    def differences(n):
         slope, difficulty = generator.lognormal(0, 0.3, n), generator.normal(size=n)
         right = [
             generator.random(n) < 1 / (1 + np.exp(slope * (difficulty - theta)))
@@ -193,7 +184,7 @@ class Gate(NamedTuple):
     max_drop: float
     trials: int
 
-    def runs(self, generator: np.random.Generator) -> tuple[Any, Any]:
+    def runs(self, generator):
         """Two runs, the second with the drop."""
         p = 1 / (1 + np.exp(generator.normal(-0.8, 2, self.items)))
         old, new = (generator.binomial(self.trials, p) for _ in range(2))
@@ -209,9 +200,9 @@ class DefaultGate(NamedTuple):
     drop: float
     trials: int = 1
 
-    def runs(self, generator: np.random.Generator) -> tuple[Any, Any]:
+    def runs(self, generator):
         """Two runs, the second with the drop."""
-        p: Any = np.arange(self.items) < (0.7 * self.items)
+        p = np.arange(self.items) < (0.7 * self.items)
         if self.differ:  # of a Beta distribution: 2 E[P(1 - P)] = differ
             size = self.differ / (0.42 - self.differ)
             p = generator.beta(0.7 * size, 0.3 * size, self.items)
@@ -226,7 +217,7 @@ GATES = (
 )
 
 
-def verdicts(gate: Gate | DefaultGate, seeds: list[int], n_gates: int) -> Record:
+def verdicts(gate, seeds, n_gates):
     """Shares of the verdicts."""
     generator, said = np.random.default_rng(seeds), []
     tried = np.full((1, gate.items), gate.trials)
@@ -238,7 +229,7 @@ def verdicts(gate: Gate | DefaultGate, seeds: list[int], n_gates: int) -> Record
     return {**gate._asdict(), "gates": n_gates, **shares}
 
 
-def systems(boards: int = 1000) -> Tables:
+def systems(boards=1000):
     """Ranks, pairs, power and gates."""
     normal = [board for board in part(BOARDS, 9) if board.abilities == "normal"]
     defaults = [
@@ -276,19 +267,19 @@ RANKED = {  # Systems, items and clusters of a board.
 }
 
 
-def of_matrix(values: Any, n: int, n_items: int, g: np.random.Generator) -> tuple[Any, Any]:
+def of_matrix(values, n, n_items, g):
     """Some systems and items of a matrix, and true scores on all of its items."""
     chosen = g.choice(len(values), min(n, len(values)), replace=False)
     items = g.choice(values.shape[1], n_items, replace=False)
     return values[np.ix_(chosen, items)], values[chosen].mean(axis=1)
 
 
-def cluster_of(n_items: int, clusters: int | None) -> Any:
+def cluster_of(n_items, clusters):
     """The cluster of every item."""
     return np.arange(n_items) if clusters is None else np.arange(n_items) * clusters // n_items
 
 
-def expected(kind: str, n: int, n_items: int, clusters: int | None, g: Any) -> tuple[Any, Any]:
+def expected(kind, n, n_items, clusters, g):
     """Simulated responses, and true scores."""
     size = {"families": 5, "twice": 2}.get(kind, 1)
     theta = g.normal(size=n)
@@ -296,7 +287,7 @@ def expected(kind: str, n: int, n_items: int, clusters: int | None, g: Any) -> t
         theta = np.repeat([-1.0, -0.3, 0.3, 1.0], n // 4)
     if size > 1:
         theta = np.repeat(g.normal(size=n // size), size)
-    beside: Any = 0.0
+    beside = 0.0
     if clusters is not None:
         beside = g.normal(0, 0.5, (n, clusters))[:, cluster_of(n_items, clusters)]
     slope, difficulty = g.lognormal(0, 0.3, n_items), g.normal(size=n_items)
@@ -308,7 +299,7 @@ def expected(kind: str, n: int, n_items: int, clusters: int | None, g: Any) -> t
     return values, np.round(theta, 9)  # all systems meet the same items, and spread alike
 
 
-def bootstrap(values: Any, number: Any, g: np.random.Generator) -> tuple[Any, Any]:
+def bootstrap(values, number, g):
     """Percentile intervals of ranks, by items or clusters drawn anew."""
     sums = np.stack([np.bincount(number, row) for row in values], axis=1)
     weights = g.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), RESAMPLES)
@@ -318,7 +309,7 @@ def bootstrap(values: Any, number: Any, g: np.random.Generator) -> tuple[Any, An
     return low, high
 
 
-def figures(values: Any, true: Any, clusters: int | None, g: Any, *, shared: bool) -> Record:
+def figures(values, true, clusters, g, *, shared):
     """Coverage and width of likely, simultaneous and bootstrap ranks."""
     number, matrix = cluster_of(values.shape[1], clusters), irtkit.ResponseMatrix(values)
     of_items = None if clusters is None else dict(zip(matrix.items, number, strict=True))
@@ -337,22 +328,22 @@ def figures(values: Any, true: Any, clusters: int | None, g: Any, *, shared: boo
     return row
 
 
-def complete_items(data: Path, name: str) -> Any:
+def complete_items(data, name):
     """The items of a real matrix that all systems answered."""
     frame = pd.read_csv(data / f"{name}.csv.gz", index_col=0)
     return frame.loc[:, frame.notna().all()].to_numpy(np.int8)
 
 
-def rank_intervals(boards: int = 100, data: Path = SHARED) -> Tables:
+def rank_intervals(boards=100, data=SHARED):
     """Likely ranks beside the bootstrap's."""
-    kinds: list[tuple[str, Any, int | None]] = [
+    kinds = [
         (name, partial(of_matrix, complete_items(data, name), *shape), None)
         for name, shape in (MATRICES.items() if data.is_dir() else ())
     ]
     for kind, setting in RANKED.items():
         kinds.append((kind, partial(expected, kind.split()[-1], *setting), setting[2]))
 
-    def record(name: str, draw: Any, clusters: int | None) -> Record:
+    def record(name, draw, clusters):
         rows = []
         for seed in range(boards):
             g = np.random.default_rng([seed, 11])
@@ -375,13 +366,13 @@ PAIRED = {  # Systems and items of a board.
 SWAPPED, ALIKE = 8, 6  # Pairs of a board, of different systems.
 
 
-def alike(values: Any, n: int) -> list[Any]:
+def alike(values, n):
     """Pairs that agree most beyond what their accuracies explain, each system in one pair."""
     with np.errstate(invalid="ignore"):  # of a system that is right on every item
         together = np.nan_to_num(np.corrcoef(values), nan=-1.0)
     np.fill_diagonal(together, -1)
-    pairs: list[Any] = []
-    taken: set[int] = set()
+    pairs = []
+    taken = set()
     for place in np.argsort(-together, axis=None):
         pair = [int(k) for k in np.unravel_index(place, together.shape)]
         free = taken.isdisjoint(pair)
@@ -391,7 +382,7 @@ def alike(values: Any, n: int) -> list[Any]:
     return pairs
 
 
-def p_values(values: Any, pairs: Any, g: np.random.Generator) -> list[float]:
+def p_values(values, pairs, g):
     """Of pairs whose answers to each item are exchanged at random."""
     p = []
     for system, other in pairs:
@@ -400,13 +391,13 @@ def p_values(values: Any, pairs: Any, g: np.random.Generator) -> list[float]:
     return p
 
 
-def paired_tests(boards: int = 150, data: Path = SHARED) -> Tables:
+def paired_tests(boards=150, data=SHARED):
     """Whether the paired t-test of two systems keeps its level on real matrices."""
 
-    def record(name: str, n: int, n_items: int) -> Record:
+    def record(name, n, n_items):
         whole = complete_items(data, name)
-        swapped: list[float] = []
-        near: list[float] = []
+        swapped = []
+        near = []
         for seed in range(boards):
             g = np.random.default_rng([seed, 13])
             rows = g.choice(len(whole), min(n, len(whole)), replace=False)
@@ -443,7 +434,7 @@ SUITES = (
 )
 
 
-def drawn_suite(suite: Suite, seed: int) -> tuple[irtkit.ResponseMatrix, Any]:
+def drawn_suite(suite, seed):
     """Responses with their tasks and passages, and the true score of each system on each task."""
     sizes, correlation, missing, passage = suite
     generator, n_tasks = np.random.default_rng(seed), len(sizes)
@@ -454,7 +445,7 @@ def drawn_suite(suite: Suite, seed: int) -> tuple[irtkit.ResponseMatrix, Any]:
     shared = generator.normal(0, 0.8, group.max() + 1)[group] if passage > 1 else 0.0
     difficulty = generator.normal(0, 0.6 if passage > 1 else 1.0, len(task)) + shared
 
-    def answered(which: Any, difficulty: Any) -> Any:
+    def answered(which, difficulty):
         slope = generator.lognormal(0, 0.3, len(which))
         return 1 / (1 + np.exp(-slope * (theta[:, which] - centre[which] - difficulty)))
 
@@ -467,14 +458,14 @@ def drawn_suite(suite: Suite, seed: int) -> tuple[irtkit.ResponseMatrix, Any]:
     return responses.with_tables(table), true.mean(axis=2)
 
 
-def held(table: Any, name: str, truth: Any) -> Any:
+def held(table, name, truth):
     """Where an interval holds the truth."""
     return (table[f"{name}_low"] <= truth) & (truth <= table[f"{name}_high"])
 
 
-def of_suite(suite: Suite, seed: int) -> Record:
+def of_suite(suite, seed):
     """Shares of intervals of one board that hold the truth."""
-    how: Any = {"by": "task", "clusters": "group" if suite.passage > 1 else None}
+    how = {"by": "task", "clusters": "group" if suite.passage > 1 else None}
     responses, true = drawn_suite(suite, seed)
     result = irtkit.fit(responses)
     board = result.leaderboard(**how).loc[[*responses.respondents]]
@@ -493,10 +484,10 @@ def of_suite(suite: Suite, seed: int) -> Record:
     }
 
 
-def tasks(boards: int = 200) -> Tables:
+def tasks(boards=200):
     """Scores by task, averages and ranks by them."""
 
-    def with_least(record: Record) -> Record:
+    def with_least(record):
         by_task = record.pop("by task")
         return record | {"tasks": float(np.mean(by_task)), "least": min(by_task)}
 
@@ -507,7 +498,7 @@ SHAPES = ((12, 100), (50, 20), (100, 100), (100, 300), (500, 100), (500, 300))
 KINDS = ("clean", "key", "copied", "guessed")
 
 
-def leaky(n: int, n_items: int, kind: str, seed: int) -> Any:
+def leaky(n, n_items, kind, seed):
     """Right and wrong answers of a board, the first row being the changed system."""
     generator = np.random.default_rng([seed, n, n_items])
     slope, theta = generator.lognormal(0, 0.4, n_items), np.sort(generator.normal(size=n))
@@ -527,7 +518,7 @@ def leaky(n: int, n_items: int, kind: str, seed: int) -> Any:
     return values
 
 
-def marked(case: Record, seed: int) -> Record:
+def marked(case, seed):
     """Whether the changed system is marked, and whether another one is."""
     values = leaky(case["systems"], case["items"], case["kind"], seed)
     result = irtkit.fit(irtkit.ResponseMatrix(values), standard_errors=False)
@@ -535,7 +526,7 @@ def marked(case: Record, seed: int) -> Record:
     return {"first_marked": marks[0], "another_marked": marks[1:].any()}
 
 
-def marked_systems(seeds: int = 20) -> Tables:
+def marked_systems(seeds=20):
     """Systems that are marked as misfit."""
     cases = [
         {"systems": n, "items": n_items, "kind": kind}

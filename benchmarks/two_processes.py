@@ -6,8 +6,6 @@ respondents on its own devices, and prints the log-likelihood (and with ``--meth
 lower bound) and a digest of the item parameters. ``--of 1`` fits alone, for comparison.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 from pathlib import Path
@@ -18,7 +16,7 @@ from simulated import draw, parse
 import irtkit
 
 
-def main() -> None:
+def main():
     """Fit together with the other processes, and print what came out."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--process", type=int, default=0, help="which this is, from 0")

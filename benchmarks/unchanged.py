@@ -17,20 +17,14 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from machine import arguments, store
 
 import irtkit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
+from irtkit.irf import ModelName
 
 STORED = Path(__file__).parent / "results" / "unchanged.npz"
 VALUES = ("discrimination", "intercept", "guessing")
@@ -102,7 +96,7 @@ CASES = {
 }
 
 
-def data(name: str) -> irtkit.ResponseMatrix:
+def data(name):
     """Responses drawn with NumPy alone, so that no change of irtkit moves them."""
     generator = np.random.default_rng([len(name), 7])
     sizes = {"many": (3000, 60), "items": (60, 800), "few": (12, 600), "copies": (150, 40)}
@@ -132,7 +126,7 @@ def data(name: str) -> irtkit.ResponseMatrix:
     return responses
 
 
-def fitted(name: str) -> dict[str, Array]:
+def fitted(name):
     """Items, abilities, and the log-likelihood or its lower bound that one case finds."""
     case = CASES[name]
     kind = irtkit.Variational if name.startswith("vi ") else irtkit.EM
@@ -167,10 +161,10 @@ class Moved(NamedTuple):
     verdicts: float
 
 
-def moved(before: dict[str, Array], after: dict[str, Array]) -> Moved:
+def moved(before, after):
     """Largest differences."""
 
-    def off(name: str, unit: Array | float = 1.0) -> float:
+    def off(name, unit=1.0):
         if name not in before:
             return 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -189,7 +183,7 @@ EM_LIMITS = Moved(1e-3, 1e-3, 1e-3, 1e-6)
 VI_LIMITS = Moved(1.0, 0.1, 0.05, 1e-6)
 
 
-def main() -> int:
+def main():
     """Record, or compare with what was recorded."""
     parser = arguments(__doc__)
     parser.add_argument("what", nargs="?", choices=("check", "record"), default="check")

@@ -15,16 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Package(NamedTuple):
@@ -40,31 +38,31 @@ class Package(NamedTuple):
     """Name in the package index where it is not that of the module."""
 
 
-def _irtkit(**settings: Any) -> Package:
-    def prepare(values: Any, _: str) -> Any:
+def _irtkit(**settings):
+    def prepare(values, _):
         import irtkit
 
         return irtkit.ResponseMatrix(values)
 
-    def fit(responses: Any, model: Any) -> Any:
+    def fit(responses, model):
         import irtkit
 
         return irtkit.fit(responses, model, **settings)
 
-    def parameters(result: Any) -> tuple[Any, Any, Any]:
+    def parameters(result):
         items = result.items
         return items["discrimination"], items["intercept"], items["guessing"]
 
     return Package("irtkit", prepare, fit, parameters)
 
 
-def _compare() -> Package:
+def _compare():
     fitting = _irtkit()
 
-    def prepare(values: Any, model: str) -> Any:
+    def prepare(values, model):
         return fitting.fit(fitting.prepare(values, model), model)
 
-    def compare(result: Any, _: str) -> Any:
+    def compare(result, _):
         import irtkit
 
         irtkit.compare_difficulties(result)
@@ -73,45 +71,45 @@ def _compare() -> Package:
     return fitting._replace(prepare=prepare, fit=compare)
 
 
-def _mirt(**settings: Any) -> Package:
-    def fit(values: Any, model: Any) -> Any:
+def _mirt(**settings):
+    def fit(values, model):
         import mirt
 
         return mirt.fit_mirt(values, model=model, **settings)
 
-    def parameters(result: Any) -> tuple[Any, Any, Any]:
+    def parameters(result):
         found = result.model.parameters
         return _from_difficulty(found["discrimination"], found["difficulty"], found.get("guessing"))
 
     return Package("mirt", lambda values, _: np.array(values, dtype=np.int64), fit, parameters)
 
 
-def _theta() -> Package:
-    def prepare(values: Any, _: str) -> Any:
+def _theta():
+    def prepare(values, _):
         return np.where(values < 0, np.nan, values)
 
-    def fit(values: Any, model: str) -> Any:
+    def fit(values, model):
         import theta
 
         return theta.fit(values, model)
 
-    def parameters(result: Any) -> tuple[Any, Any, Any]:
+    def parameters(result):
         return _from_difficulty(result.a, result.b, result.c)
 
     return Package("theta", prepare, fit, parameters, "theta-irt")
 
 
-def _girth() -> Package:
-    def prepare(values: Any, _: str) -> Any:
+def _girth():
+    def prepare(values, _):
         return np.array(values.T, dtype=np.int64)  # items × respondents; int8 overflows inside
 
-    def fit(values: Any, model: str) -> Any:
+    def fit(values, model):
         import girth
 
         methods = {"1PL": girth.onepl_mml, "2PL": girth.twopl_mml, "3PL": girth.threepl_mml}
         return methods[model](values)
 
-    def parameters(result: Any) -> tuple[Any, Any, Any]:
+    def parameters(result):
         return _from_difficulty(
             result["Discrimination"], result["Difficulty"], result.get("Guessing")
         )
@@ -119,8 +117,8 @@ def _girth() -> Package:
     return Package("girth", prepare, fit, parameters)
 
 
-def _py_irt() -> Package:
-    def prepare(values: Any, model: str) -> Any:
+def _py_irt():
+    def prepare(values, model):
         import pyro
         from py_irt.config import IrtConfig
         from py_irt.dataset import Dataset
@@ -148,11 +146,11 @@ def _py_irt() -> Package:
             verbose=False,
         )
 
-    def fit(trainer: Any, _: str) -> Any:
+    def fit(trainer, _):
         trainer.train()
         return trainer.last_params
 
-    def parameters(found: Any) -> tuple[Any, Any, Any]:
+    def parameters(found):
         difficulty = np.array(found["diff"])
         slope = np.array(found.get("disc", np.ones_like(difficulty)))
         if "lambdas" in found:  # its 3PL estimates mean and SD of ability, the others fix them
@@ -163,7 +161,7 @@ def _py_irt() -> Package:
     return Package("py_irt", prepare, fit, parameters)
 
 
-def _from_difficulty(slope: Any, difficulty: Any, guessing: Any) -> tuple[Any, Any, Any]:
+def _from_difficulty(slope, difficulty, guessing):
     """Discrimination a, intercept −ab and guessing, one each per item."""
     location = np.asarray(difficulty, dtype=float).ravel()
     slope = np.broadcast_to(np.asarray(slope, dtype=float).ravel(), location.shape)
@@ -189,7 +187,7 @@ COMPARISONS = {"irtkit, compare": _compare()}
 """What comes after a fit, which is not timed."""
 
 
-def _answer(package: Package, model: str, request: dict[str, str]) -> dict[str, Any]:
+def _answer(package, model, request):
     """Fit once; seconds, and peak memory of this process so far.
 
     ``cpu_seconds`` are those of the fit, all threads together, and ``process_cpu_seconds`` those
@@ -207,12 +205,12 @@ def _answer(package: Package, model: str, request: dict[str, str]) -> dict[str, 
     return {**times, "peak_bytes": peak}
 
 
-def serve(name: str, model: str) -> None:
+def serve(name, model):
     """Answer requests from standard input until it ends; what packages print goes to stderr."""
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
         os.dup2(2, 1)
 
-        def say(answer: dict[str, Any]) -> None:
+        def say(answer):
             print(json.dumps(answer), file=channel, flush=True)
 
         if name.startswith("irtkit"):  # peers may run in an older Python
@@ -240,9 +238,7 @@ class Worker:
     It imports irtkit from ``checkout`` where that is given.
     """
 
-    def __init__(
-        self, name: str, model: str, *, python: str = sys.executable, checkout: Path | None = None
-    ) -> None:
+    def __init__(self, name, model, *, python=sys.executable, checkout=None):
         self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  # closed in close()
         self._process = subprocess.Popen(
             [python, str(Path(__file__).resolve()), name, model],
@@ -252,27 +248,26 @@ class Worker:
             text=True,
             env=None if checkout is None else os.environ | {"PYTHONPATH": str(checkout.resolve())},
         )
-        self.problem: str | None = None
-        self.version: str | None = self._hear(limit=60).get("version")
+        self.problem = None
+        self.version = self._hear(limit=60).get("version")
 
-    def fit(self, responses: Path, parameters: Path, *, limit: float) -> dict[str, Any]:
+    def fit(self, responses, parameters, *, limit):
         """Answer to one request; the process is ended where it takes longer than ``limit`` s."""
         request = {"responses": str(responses), "parameters": str(parameters)}
-        hears = cast("IO[str]", self._process.stdin)
-        hears.write(json.dumps(request) + "\n")
-        hears.flush()
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
         return self._hear(limit)
 
-    def close(self) -> None:
+    def close(self):
         """End the process."""
         self._process.kill()
         self._process.communicate()
         self._complaints.close()
 
-    def _hear(self, limit: float) -> dict[str, Any]:
+    def _hear(self, limit):
         timer = Timer(limit, self._process.kill)
         timer.start()
-        line = cast("IO[str]", self._process.stdout).readline()
+        line = self._process.stdout.readline()
         in_time = timer.is_alive()
         timer.cancel()
         if line:
