@@ -253,8 +253,8 @@ def _families(audited: Audit) -> list[list[str]]:
     """Systems that answer alike, the largest families first."""
     if audited.families is None:
         return []
-    members = audited.families.groupby(audited.families, sort=False)
-    families = [list(family.index) for _, family in members if len(family) > 1]
+    members = audited.families[audited.families.duplicated(keep=False)]
+    families = [list(family.index) for _, family in members.groupby(members, sort=False)]
     return sorted(families, key=len, reverse=True)[:_PAIRS]
 
 

@@ -138,8 +138,14 @@ class _Bank(NamedTuple):
 
     def likeliest(self, counts: _Counts) -> _Bank:
         """The same with the precision under which items are likeliest together."""
-        banks = [self._replace(precision=precision) for precision in _TUNED.precisions]
-        return max(banks, key=lambda bank: float(bank.likelihood(counts).sum()))
+        bank, most = self, -np.inf
+        for precision in _TUNED.precisions:
+            other = self._replace(precision=precision)
+            value = float(other.likelihood(counts).sum())
+            if value < most:
+                break
+            bank, most = other, value
+        return bank
 
 
 @one_thread()
