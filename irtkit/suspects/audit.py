@@ -125,13 +125,6 @@ class Audit(Printed):
         return f"{Finding(code, 'note', values)}."
 
     @property
-    def limits(self) -> list[str]:
-        """What keeps the audit from being sharp."""
-        return [
-            f"Warning: {finding}." for finding in self.findings if finding.severity == "warning"
-        ]
-
-    @property
     def set_aside(self) -> list[Finding]:
         """Silent and uninformative items."""
         others = self.uninformative
@@ -141,30 +134,14 @@ class Audit(Printed):
             findings.append(Finding("uninformative-items", "note", values))
         return findings
 
-    @property
-    def details(self) -> list[str]:
-        """Silent and uninformative items, findings of the fit, and respondents that are alike."""
-        result = self.result
-        sentences = [*map(str, self.set_aside)]
-        settled = {AT_CHANCE, "negative-items", *(["near-duplicates"] if self.clustered else [])}
-        fit = [finding for finding in result.findings if finding.code not in settled]
-        sentences += [f"{finding.severity.capitalize()}: {finding}" for finding in fit]
-        sentences += [str(finding) for finding in self.findings if finding.severity == "note"]
-        return [f"{finding}." for finding in sentences]
-
-    @property
-    def opening(self) -> list[str]:
-        """The sentences before the table."""
-        chance = [f"{finding}." for finding in self.result.findings if finding.code == AT_CHANCE]
-        return [*chance, self.headline, *self.limits]
-
-    @property
-    def summary(self) -> list[str]:
-        """The sentences that are printed."""
-        return [*self.opening, *self.details]
-
     def shown(self, top: int = TOP) -> Shown:
         """Return the items to read, and what limits the audit; ``top`` of them."""
+        of_fit = self.result.findings
+        chance = [f"{finding}." for finding in of_fit if finding.code == AT_CHANCE]
+        limits: dict[str, list[Finding]] = {"warning": [], "note": []}
+        for finding in self.findings:
+            limits[finding.severity].append(finding)
+        warnings = [f"Warning: {finding}." for finding in limits["warning"]]
         further = []
         if top and len(self.suspects):
             rows, _ = folded(self.suspects, self.result.alike, len(self.suspects))
@@ -175,9 +152,16 @@ class Audit(Printed):
             headed["reasons"] = headed["reasons"].map(", ".join).str.replace("_", " ")
             headed = headed.rename(columns=_HEADINGS)
             further.append(Shown("", headed, self.legend, _asked(rows.head(top))))
-        tasks = self.by_task.query("suspect > 0")
-        further += [Shown("", tasks), Shown(findings=self.details)]
-        return Shown(findings=self.opening, further=further)
+        settled = {AT_CHANCE, "negative-items", *(["near-duplicates"] if self.clustered else [])}
+        details = [f"{finding}." for finding in self.set_aside]
+        details += [
+            f"{finding.severity.capitalize()}: {finding}."
+            for finding in of_fit
+            if finding.code not in settled
+        ]
+        details += [f"{finding}." for finding in limits["note"]]
+        further += [Shown("", self.by_task.query("suspect > 0")), Shown(findings=details)]
+        return Shown(findings=[*chance, self.headline, *warnings], further=further)
 
     @property
     def legend(self) -> list[str]:

@@ -105,12 +105,6 @@ class Health(Printed):
     n_best: int  #: Number of the best systems.
 
     @property
-    def summary(self) -> list[str]:
-        """What limits the benchmark and what to add, in sentences."""
-        warnings = [f"Warning: {finding}." for finding in self.findings]
-        return [*warnings, *(f"{finding}." for finding in self.answers), *self.advice]
-
-    @property
     def advice(self) -> list[str]:
         """What to add, in sentences."""
         return [
@@ -134,7 +128,9 @@ class Health(Printed):
         pairs = self.near_duplicates.set_index("item").rename(columns=names)
         heading = f"Near-duplicate items, {counted(len(pairs), 'pair')}"
         further = [Shown(heading, pairs.head(_SHOWN_PAIRS))]
-        return Shown("", self.table, legend.split("; "), self.summary, further)
+        findings = [f"Warning: {finding}." for finding in self.findings]
+        findings += [f"{finding}." for finding in self.answers]
+        return Shown("", self.table, legend.split("; "), [*findings, *self.advice], further)
 
 
 def health(result: object, *, n_best: int = 10) -> Health:
@@ -189,6 +185,9 @@ def health(result: object, *, n_best: int = 10) -> Health:
     labels = pd.Index(result.item_labels, name="item")
     items_along_own = result.own_items
     best = result.best_first[: max(2, min(n_best, result.n_answering // 4))]
+    right, tried = result.patterns.dense(best)
+    expected = result.expected(best, np.arange(len(labels)))
+    share_of_best = np.where(tried > 0, right / np.maximum(tried, 1), expected)
     counts = result.counts
     with np.errstate(invalid="ignore"):
         share = counts.item_right / counts.item_responses
@@ -207,10 +206,23 @@ def health(result: object, *, n_best: int = 10) -> Health:
     measured = cache(lambda weights: _Measured.of(result, np.array(weights), worth))
 
     def row(which: NDArray[np.intp], weights: Array) -> dict[str, Any]:
-        of_all = measured(tuple(weights))
         information = _information(result, weights, worth, which)
-        error = of_all.widening * float(_error(information, _NORMAL))
-        return _row(result, items, error, best, which)
+        error = measured(tuple(weights)).widening * float(_error(information, _NORMAL))
+        part = items.iloc[which]
+        grouped = part["group"][part["group"] != ""]
+        shares = share_of_best[:, which]
+        finite = shares[np.isfinite(shares)]
+        score = float(finite.mean()) if len(finite) else math.nan
+        return {
+            "n_items": len(which),
+            "ceiling": int((part["place"] == "ceiling").sum()),
+            "floor": int((part["place"] == "floor").sum()),
+            "separating": int(part["separates_best"].sum()),
+            "near_duplicates": len(grouped) - grouped.nunique(),
+            "reliability": max(0.0, 1 - error),
+            "best_score": score,
+            "headroom": 1 - score,
+        }
 
     listed, _, _ = flagged(result, FALSE_DISCOVERY_RATE, EXTREME, None)
     suspects = listed.index[listed["suspect"] & (listed["reasons"].map(len) > 0)]
@@ -232,10 +244,8 @@ def health(result: object, *, n_best: int = 10) -> Health:
     to_add = pd.DataFrame(list(goals.values()), names, ["n_items", "difficulty"])
     to_add = to_add.astype({"n_items": np.int64})
     of_fit = [finding for finding in result.findings if finding.severity == "warning"]
-    if result.parameters.steps is not None:
-        items["idle_levels"] = _idle_levels(result)
-    differences = _differences(result, best)
-    answers = _of_rubrics(result, items)
+    differences = _differences(right, tried)
+    answers = [] if result.parameters.steps is None else _of_rubrics(result, items)
     if len(likely):
         values = {"n": len(likely), "items": list(likely)}
         answers.insert(0, Finding("suspects-first", "note", values))
@@ -262,29 +272,28 @@ def health(result: object, *, n_best: int = 10) -> Health:
     return Health(table, items, pairs, to_add, differences, findings, tuple(answers), len(best))
 
 
-def _differences(result: FitResult, best: NDArray[np.intp]) -> pd.Series[float]:
-    """Items like these that show a difference between two of the best systems.
+def _differences(right: Array, tried: Array) -> pd.Series[float]:
+    """Items like these that show a difference between two of the best systems, by their answers.
 
     n = (z_.975 + z_.8)² s²/δ², with the variance s² of the differences of two systems over items.
     """
     import pandas as pd
     from scipy.special import ndtri
 
-    right, tried = result.patterns.dense(best)
     with np.errstate(invalid="ignore"):
         scores = pd.DataFrame((right / tried).T)
     covariance = scores.cov(min_periods=2).to_numpy()
     variance = np.diag(covariance)
     of_pairs = variance[:, None] + variance - 2 * covariance
     needed = (ndtri(1 - _LEVEL / 2) + ndtri(_POWER)) ** 2
-    pairs = of_pairs[np.triu_indices(len(best), 1)]
+    pairs = of_pairs[np.triu_indices(len(right), 1)]
     typical = needed * np.nanmean(pairs) if np.isfinite(pairs).any() else np.nan
     headroom = 1 - np.nanmean(scores)
     sizes = {
         f"{points} points": typical / (points / 100) ** 2 if points <= 100 * headroom else np.nan
         for points in _POINTS
     }
-    next_best = np.arange(1, min(3, len(best)))
+    next_best = np.arange(1, min(3, len(right)))
     order = np.argsort(-scores.mean().to_numpy(), kind="stable")
     gaps = -np.diff(scores.mean().to_numpy()[order])[next_best - 1]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -358,30 +367,26 @@ def _distinct(result: FitResult) -> NDArray[np.intp]:
     return who[:: -(-len(who) // _MOST_SYSTEMS)]
 
 
-def _idle_levels(result: FitResult) -> NDArray[np.intp]:
-    """Number of levels of each item that are nowhere the likeliest."""
+def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
+    """Add numbers of idle levels to the table of items, and say what limits ordered levels."""
     theta = result.latent_mean + result.latent_sd * _GRID
     p = np.nan_to_num(result.own_items.category_probability(theta), nan=-1.0)
     likeliest = p.argmax(axis=2)
     n_levels = (~np.isnan(result.parameters.steps)).sum(axis=1)
     n_likeliest = np.array([len(np.unique(levels)) for levels in likeliest.T])
-    rubrics = result.parameters.known & (result.parameters.top > 1)
-    return np.where(rubrics, n_levels - n_likeliest, 0)
-
-
-def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
-    """What limits ordered levels: such as are idle, and marks at the ends."""
-    if "idle_levels" not in items:
-        return []
+    is_rubric = result.parameters.top > 1
+    n_idle = np.where(result.parameters.known & is_rubric, n_levels - n_likeliest, 0)
+    items["idle_levels"] = n_idle
     findings = []
-    idle = items.index[items["idle_levels"] > 0]
+    idle = items.index[n_idle > 0]
     if len(idle):
         values = {"n": len(idle), "n_items": len(items), "items": list(idle)}
         findings.append(Finding("idle-levels", "note", values))
-    rubrics = np.flatnonzero(result.parameters.top > 1)
-    right, tried = result.patterns.dense(np.flatnonzero(result.answering), rubrics)
-    low, high = (right == 0) & (tried > 0), (right == tried) & (tried > 0)
-    values = {"low": low.sum() / (tried > 0).sum(), "high": high.sum() / (tried > 0).sum()}
+    systems = np.flatnonzero(result.answering)
+    right, tried = result.patterns.dense(systems, np.flatnonzero(is_rubric))
+    answered = tried > 0
+    low, high = answered & (right == 0), answered & (right == tried)
+    values = {"low": low.sum() / answered.sum(), "high": high.sum() / answered.sum()}
     findings.append(Finding("marks-at-ends", "note", values))
     return findings
 
@@ -426,32 +431,6 @@ def sections_of(result: FitResult) -> dict[str, NDArray[np.intp]]:
     tasks = pd.Series(np.arange(n_items)).groupby(table["task"].to_numpy()).apply(np.asarray)
     named = {str(task): places for task, places in tasks.items()}
     return sections if len(named) < 2 else {**sections, **named}
-
-
-def _row(
-    result: FitResult,
-    items: pd.DataFrame,
-    error: float,
-    best: NDArray[np.intp],
-    which: NDArray[np.intp],
-) -> dict[str, Any]:
-    """One row of the table: the numbers of some items, whose mean error variance is given."""
-    rows = items.iloc[which]
-    grouped = rows["group"] != ""
-    right, tried = result.patterns.dense(best, which)
-    shares = np.where(tried > 0, right / np.maximum(tried, 1), result.expected(best, which))
-    known = shares[np.isfinite(shares)]
-    score = float(known.mean()) if len(known) else math.nan
-    return {
-        "n_items": len(which),
-        "ceiling": int((rows["place"] == "ceiling").sum()),
-        "floor": int((rows["place"] == "floor").sum()),
-        "separating": int(rows["separates_best"].sum()),
-        "near_duplicates": int(grouped.sum() - rows["group"][grouped].nunique()),
-        "reliability": max(0.0, 1 - error),
-        "best_score": score,
-        "headroom": 1 - score,
-    }
 
 
 def _near_duplicates(result: FitResult) -> pd.DataFrame:
