@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array
 
 _NEARLY_ALL = 0.98  # Share right at the ceiling. It is 1 less that share at the floor.
@@ -182,30 +183,16 @@ def health(result: object, *, n_best: int = 10) -> Health:
 
     result = result_for("health", result)
     check_whole("n_best", n_best, 2)
-    labels = pd.Index(result.item_labels, name="item")
-    items_along_own = result.own_items
     best = result.best_first[: max(2, min(n_best, result.n_answering // 4))]
-    right, tried = result.patterns.dense(best)
-    expected = result.expected(best, np.arange(len(labels)))
-    share_of_best = np.where(tried > 0, right / np.maximum(tried, 1), expected)
-    counts = result.counts
-    with np.errstate(invalid="ignore"):
-        share = counts.item_right / counts.item_responses
-        p = result.parameters.probability(result.ability[best].mean(axis=0, keepdims=True))[0]
-        low = items_along_own.guessing + (1 - _SETTLED) * (1 - items_along_own.guessing)
-        separates = (p < _SETTLED) & (p > low) & (items_along_own.discrimination > 0)
     pairs = _near_duplicates(result)
-    group = _groups(pairs, labels)
-    place = np.select([share >= _NEARLY_ALL, share <= 1 - _NEARLY_ALL], ["ceiling", "floor"], "")
-    repeats = (group != "") & (group != labels.to_numpy())
-    flat = np.array(result.status) == "flat"
-    drop = np.select([place != "", repeats, flat], [place, "repeats", "flat"], "")
-    columns = {"share_right": share, "place": place, "separates_best": separates}
-    items = pd.DataFrame({**columns, "group": group, "drop": drop}, labels)
+    items = _table_of_items(result, best, pairs)
+    right, tried = result.patterns.dense(best)
+    expected = result.expected(best, np.arange(len(items)))
+    share_of_best = np.where(tried > 0, right / np.maximum(tried, 1), expected)
     worth = _weights(result)
     measured = cache(lambda weights: _Measured.of(result, np.array(weights), worth))
 
-    def row(which: NDArray[np.intp], weights: Array) -> dict[str, Any]:
+    def row(which: Places, weights: Array) -> dict[str, Any]:
         information = _information(result, weights, worth, which)
         error = measured(tuple(weights)).widening * float(_error(information, _NORMAL))
         part = items.iloc[which]
@@ -270,6 +257,27 @@ def health(result: object, *, n_best: int = 10) -> Health:
         answers.insert(0, Finding("separating", "note", values | {"score": whole["best_score"]}))
     findings = (*of_fit, *of_items)
     return Health(table, items, pairs, to_add, differences, findings, tuple(answers), len(best))
+
+
+def _table_of_items(result: FitResult, best: Places, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Items with what each of them measures, and why it can be dropped."""
+    import pandas as pd
+
+    labels = pd.Index(result.item_labels, name="item")
+    along_own = result.own_items
+    counts = result.counts
+    with np.errstate(invalid="ignore"):
+        share = counts.item_right / counts.item_responses
+        p = result.parameters.probability(result.ability[best].mean(axis=0, keepdims=True))[0]
+        low = along_own.guessing + (1 - _SETTLED) * (1 - along_own.guessing)
+        separates = (p < _SETTLED) & (p > low) & (along_own.discrimination > 0)
+    group = _groups(pairs, labels)
+    place = np.select([share >= _NEARLY_ALL, share <= 1 - _NEARLY_ALL], ["ceiling", "floor"], "")
+    repeats = (group != "") & (group != labels.to_numpy())
+    flat = np.array(result.status) == "flat"
+    drop = np.select([place != "", repeats, flat], [place, "repeats", "flat"], "")
+    columns = {"share_right": share, "place": place, "separates_best": separates}
+    return pd.DataFrame({**columns, "group": group, "drop": drop}, labels)
 
 
 def _differences(right: Array, tried: Array) -> pd.Series[float]:
@@ -361,7 +369,7 @@ def _true_correlation(products: Array) -> Array:
     return np.asarray(between / np.sqrt(products[..., 0, 1] * products[..., 2, 3]))
 
 
-def _distinct(result: FitResult) -> NDArray[np.intp]:
+def _distinct(result: FitResult) -> Places:
     """Systems of different families, evenly spread, as many as are compared."""
     who = result.near_duplicates.distinct
     return who[:: -(-len(who) // _MOST_SYSTEMS)]
@@ -391,7 +399,7 @@ def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
     return findings
 
 
-def _abilities(result: FitResult) -> dict[str, NDArray[np.intp]]:
+def _abilities(result: FitResult) -> dict[str, Places]:
     """Items that measure each ability most, by name."""
     most = np.abs(result.own_weights).argmax(axis=1)
     return {name: np.flatnonzero(most == k) for k, name in enumerate(result.ability_names)}
@@ -419,7 +427,7 @@ class _Measured(NamedTuple):
         return float(self.widening * _error(self.information, _NORMAL))
 
 
-def sections_of(result: FitResult) -> dict[str, NDArray[np.intp]]:
+def sections_of(result: FitResult) -> dict[str, Places]:
     """Items of the whole benchmark, "all", and of each of two or more tasks."""
     import pandas as pd
 
@@ -497,7 +505,7 @@ def _weights(result: FitResult) -> Array:
     return worth
 
 
-def _information(result: FitResult, weights: Array, worth: Array, which: NDArray[np.intp]) -> Array:
+def _information(result: FitResult, weights: Array, worth: Array, which: Places) -> Array:
     """Information of some items along the grid, in 1/variance of a composite, (n_grid,)."""
     theta = result.latent_mean + result.latent_sd * _GRID
     places = which[result.parameters.known[which]]
@@ -525,7 +533,7 @@ def _error(information: Array, weights: Array) -> Any:
 
 
 def _to_add(
-    result: FitResult, measured: _Measured, worth: Array, best: NDArray[np.intp], suffix: str
+    result: FitResult, measured: _Measured, worth: Array, best: Places, suffix: str
 ) -> dict[str, tuple[int, float]]:
     """Numbers of items, and their difficulty, that reach the goals of an ability, by name."""
     new = _information_of_new(result, worth)
