@@ -223,14 +223,13 @@ def judged(panel, seed):
     """What is said of the judges in one data set."""
     g = np.random.default_rng([seed, len(panel.setting), 54])
     slopes, noise = np.array(panel.slopes), np.array(panel.noise)
-    system, item, own = (
-        sd * g.normal(size=size) for sd, size in zip(SDS, ((30, 1), 40, (30, 40)), strict=True)
-    )
+    sizes = ((30, 1), (40,), (30, 40))
+    system, item, own = (sd * g.normal(size=size) for sd, size in zip(SDS, sizes, strict=True))
     exact = (system + item + own)[..., None] * slopes
     marks = marked(exact + noise * g.normal(size=exact.shape))
     there = g.random(marks.shape).argsort(axis=2).argsort(axis=2) < panel.n_marks
     table = irtkit.judges(table_of(marks, there), score_range=(1, 5)).table.sort_index()
-    called = table["verdict"].isin(BLAMED)
+    called = table["verdict"].isin(BLAMED).astype(float)
     good = slopes > 0
     variance = slopes**2 * np.sum(np.square(SDS))
     errors = table["consistency"] - variance / (variance + noise**2 + ROUNDING)

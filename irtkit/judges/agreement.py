@@ -46,7 +46,8 @@ class Answers:
         answer, cells = pd.factorize(system * ratings.shape[ITEM] + item)
         table = np.full((len(cells), ratings.shape[JUDGE]), np.nan)
         table[answer, judge] = marks[several]
-        return cls(table, np.divmod(cells, ratings.shape[ITEM]), ratings.shape[:JUDGE])
+        shape = ratings.shape[SYSTEM], ratings.shape[ITEM]
+        return cls(table, np.divmod(cells, shape[ITEM]), shape)
 
     def total(self, facet: int, values: Array) -> Array:
         """Sum of values of answers, by system or item."""
@@ -181,7 +182,7 @@ def _consistency(pairs: Array, n_pairs: Array) -> Array:
     squares = pairs**2 - (1 - pairs**2) ** 2 / np.maximum(n_pairs - 1, 1)
     products = (pairs @ (n_pairs * pairs) * pairs).sum(axis=1)
     total = (shared @ (n_pairs * squares) * shared).sum(axis=1)
-    return np.clip(products / np.where(total > 0, total, np.nan), 0.0, 1.0)
+    return np.asarray(np.clip(products / np.where(total > 0, total, np.nan), 0.0, 1.0))
 
 
 def preferences(answers: Answers, level: Array, family: Places) -> Array:

@@ -103,14 +103,13 @@ class Judges(Printed):
 
     def shown(self) -> Shown:
         """Return the judges, whom they favour, and what limits their marks."""
-        names = {"n_marks": "marks", "severity_se": "se"}
         legend = (
             "usable: agrees with the others, consistency of 0.5 or more, favours nobody",
             "severity: how much worse than all judges on average it marks, in marks",
             "consistency: share of the variance of its marks that it has in common with the others",
             "agreement: correlation with the consensus of the other judges",
         )
-        table = self.table.rename(columns=names)
+        table = self.table.rename(columns={"n_marks": "marks", "severity_se": "se"})
         tested = self.tested.reset_index(level="family")
         for name in ("p_value", "q_value"):
             tested[name] = [f"{p:.3f}" if p >= _LEAST_P else "<0.001" for p in tested[name]]
@@ -365,16 +364,8 @@ def _reliability(rated: Ratings, estimates: Severity, scale: float) -> Reliabili
         max(float(np.var(values, ddof=1) - error), 0.0)
         for values, error in zip(effects, errors, strict=True)
     ]
-    system, item, judge, answer, rest = scale**2 * np.array([*variances, own, noise])
-    return Reliability(
-        float(system),
-        float(item),
-        float(judge),
-        float(answer),
-        float(rest),
-        n_answers / rated.shape[SYSTEM],
-        n_judges,
-    )
+    squared = (scale**2 * np.array([*variances, own, noise])).tolist()
+    return Reliability(*squared, n_answers / rated.shape[SYSTEM], n_judges)
 
 
 def _findings(
