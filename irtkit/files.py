@@ -190,7 +190,7 @@ def ordinary_file(path: str | os.PathLike[str], *, looked_at: bool = False) -> P
     return source
 
 
-def _open_zip(path: Path) -> BinaryIO:
+def _open_zip(path: Path, _mode: str) -> BinaryIO:
     """Open the one file of a zip archive."""
     with ZipFile(path) as archive:
         names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
@@ -210,13 +210,16 @@ def open_bytes(path: str | os.PathLike[str], *, looked_at: bool = False) -> Bina
     source = ordinary_file(path, looked_at=looked_at)
     with source.open("rb") as packed:
         begin = packed.read(8)
-    openers = (opens for magic, opens in _PACKERS.items() if begin.startswith(magic))
-    opener = _open_zip if source.suffix.lower() == ".zip" else next(openers, Path.open)
-    handle = opener(source) if opener is _open_zip else opener(source, "rb")
+    opener: Any = next(
+        (opens for magic, opens in _PACKERS.items() if begin.startswith(magic)), open
+    )
+    if source.suffix.lower() == ".zip":
+        opener = _open_zip
+    handle = opener(source, "rb")
     if handle.peek(2).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with handle:
             return io.BytesIO(handle.read().decode("utf-16").encode())
-    return handle
+    return cast("BinaryIO", handle)
 
 
 def open_text(path: str | os.PathLike[str]) -> TextIO:

@@ -542,12 +542,12 @@ def _draw(picture: Picture, ax: Any) -> Axes:
         elif mark.shape in _POINTS:
             look = {"edgecolor": colour, "facecolor": colour} | _POINTS[mark.shape]
             ax.scatter(x, y, label=mark.name, clip_on=False, zorder=2, **look)
+        elif mark.x_end is None or mark.y_end is None:
+            ax.plot(x, y, "--" if mark.shape == "dashes" else "-", color=colour)
         elif mark.shape in {"bars", "cells"}:
             shades = np.ones(len(x)) if mark.shade is None else DARKEST * mark.shade
             shaded = [(colour, shade) for shade in shades]
             ax.barh(y, mark.x_end - x, mark.y_end - y, x, align="edge", color=shaded)
-        elif mark.x_end is None:
-            ax.plot(x, y, "--" if mark.shape == "dashes" else "-", color=colour)
         else:
             width, alpha = (5, 0.4) if mark.shape == "intervals" else (1, 1)
             ends = [x, mark.x_end], [y, mark.y_end]

@@ -171,7 +171,7 @@ def category_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
             values = probability[:, place, level]
             name = tick_text(worst[place] + level * step[place])
             colour = _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
-            peak = values.argmax(keepdims=True)
+            peak = [int(values.argmax())]
             at = Mark("words", "ink", ability[peak], values[peak] + _NAMED_AT, words=(name,))
             marks += [*_curve(ability, inside, values, colour, name), at]
         title = f"Probability of the marks of {item} by ability"
@@ -206,11 +206,12 @@ def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
     given = np.round(every_mark[tried > 0], 6)
     center, count = np.unique(given, return_counts=True)
     name = "mark" if of_levels else "score"
-    ticks = tuple((mark, tick_text(round(mark, 2))) for mark in center)
+    ticks = None
     if len(center) > _MOST_LEVELS:
         count, edges = np.histogram(given, _MOST_LEVELS - 1)
         center = (edges[:-1] + edges[1:]) / 2
-        ticks = None
+    else:
+        ticks = tuple((mark, tick_text(round(mark, 2))) for mark in center)
     half = 0.4 * np.diff(center).min(initial=1.0)
     x = axis_over(name, center - half, center + half)._replace(ticks=ticks)
     share = count / len(given)
@@ -362,8 +363,10 @@ def ability_scatter(result: FitResult, x: str | None = None, y: str | None = Non
         reaches.append(f"±{Z95 * errors.mean():.2f}")
     caption = caption_of(counted(len(result.best_first), "system"))
     caption += f" Intervals (95%) are {' and '.join(reaches)} on average."
-    dots = Mark("cloud", "item", *values, name="systems")
-    return Picture("Two abilities of systems", *axes, (dots,), caption)
+    of_x, of_y = values
+    x_axis, y_axis = axes
+    dots = Mark("cloud", "item", of_x, of_y, name="systems")
+    return Picture("Two abilities of systems", x_axis, y_axis, (dots,), caption)
 
 
 def wright_map(result: FitResult, ability: str | None = None) -> Picture:
