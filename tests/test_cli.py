@@ -136,7 +136,7 @@ def test_the_commands_of_the_readme_run_on_what_the_demo_writes(tmp_path: Path) 
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"(?m)^irtkit (\w+ irtkit-demo\S*)", readme)
     told = {command: printed(command, tmp_path) for command in commands}
-    assert len(told) == 4
+    assert len(told) == 5
     assert "digit-1553" in told["audit irtkit-demo"]
     assert (tmp_path / "irtkit-demo.html").exists()
 
