@@ -143,7 +143,8 @@ def moments(xp: Any, joint: Any, powers: Any) -> tuple[Any, Any, Any, Any, Any]:
     mass, first, second = powers @ weights
     mean = first / mass
     variance = second / mass - mean**2
-    return peak + xp.log(mass.astype(xp.float64)), mean, variance, weights, mass
+    log_mass = peak + xp.log(mass.astype(xp.float64))
+    return log_mass, mean, variance, weights, mass
 
 
 def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
@@ -156,10 +157,12 @@ def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
 
     def step(total: Any, part: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         slope, intercept, logit, copies = part
-        z = slope[:, None] * points + intercept[:, None]
+        along = slope[:, None] * points
+        z = along + intercept[:, None]
         above = xp.maximum(z, 0.0)
         decay = xp.exp(-xp.abs(z))
-        s = xp.where(z >= 0, 1.0, decay) / (1 + decay)
+        top = xp.where(z >= 0, 1.0, decay)
+        s = top / (1 + decay)
         if logit is None and copies is None and complete:
             factors = 1 + decay
             whole = len(z) - len(z) % _LOGARITHMS_SHARED
@@ -212,7 +215,8 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> tuple[Sums, Poster
         rows = rows._replace(score=backend.scores(slope))
     dtype = xp.float64 if traits.exact else xp.float32
     theta = nodes.theta
-    powers = xp.stack([xp.ones(n_nodes), theta, theta**2]).astype(dtype)
+    powers = xp.stack([xp.ones(n_nodes), theta, theta**2])
+    powers = powers.astype(dtype)
 
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
         answers = _answers(xp, traits, Rows(*part), dtype)
@@ -247,7 +251,8 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> tuple[Sums, Poster
     elif rows.score is None:
         shapes.append((n_items,))
     start = tuple(map(xp.zeros, shapes))
-    total, (log_of_rows, mean, sd, counted_mean) = backend.over_rows(step, start, rows, n_nodes)
+    total, of_rows = backend.over_rows(step, start, rows, n_nodes)
+    log_of_rows, mean, sd, counted_mean = of_rows
     log_marginal, node_mass, *by_item = total
     extra = None if traits.complete else by_item.pop(0).T
     right = by_item[0].T if rows.score is None else backend.right_sums(counted_mean)
@@ -315,10 +320,12 @@ def assembled(
         by_logit = (residual * s) @ powers[:, :2]
         by_guessing = (residual * c).sum(axis=1, keepdims=True)
         gradient = xp.concatenate([by_logit, by_guessing], axis=1)
-        weight = tried * (1 - c) * (1 - s) / p
+        wrong = (1 - c) * (1 - s)
+        weight = tried * wrong / p
         twice_by_logit = (weight * s * s) @ powers
-        by_both = (weight * s * c) @ powers[:, :2]
-        twice_by_guessing = (weight * c * c).sum(axis=1, keepdims=True)
+        by_chance = weight * c
+        by_both = (by_chance * s) @ powers[:, :2]
+        twice_by_guessing = (by_chance * c).sum(axis=1, keepdims=True)
         entries = xp.concatenate([twice_by_logit, by_both, twice_by_guessing], axis=1)
         places = xp.array([[2, 0, 3], [0, 1, 4], [3, 4, 5]])
         return None, (gradient, entries[:, places])
@@ -477,7 +484,8 @@ class NumpyEngine:
             # each part also costs a table by item and point
             return _over_slices(step, start, rows, n_nodes, 4 * BLOCK)
         # where scores are not sufficient, cells come into products as well
-        width = 0 if self.traits.complete and rows.score is not None else rows.cells.shape[1]
+        by_score = self.traits.complete and rows.score is not None
+        width = 0 if by_score else rows.cells.shape[1]
         return _over_slices(step, start, rows, max(n_nodes, width // 2), _TABLE)
 
     def over_items(
@@ -528,7 +536,8 @@ def posterior_weights(
     engine = NumpyEngine(patterns)
     inputs = engine.inputs(items, grid)
     tables = curves(engine, engine.traits, inputs)
-    shared = Curves(*(None if table is None else table.astype(dtype) for table in tables))
+    narrow = (None if table is None else table.astype(dtype) for table in tables)
+    shared = Curves(*narrow)
     theta = grid.nodes.theta.astype(dtype)
     nodes = grid.nodes._replace(theta=theta)
     inputs = inputs._replace(grid=Grid(nodes, grid.log_weights.astype(dtype)))

@@ -57,7 +57,8 @@ class LevelEngine:
         """Items with two levels, of which cells have weights."""
         self.tried = np.where(self.marks, trials, observed)
         """Trials of every cell, or whether it is observed."""
-        most_trials = float(self.tried[:, self.marks].sum(axis=1).max())
+        n_trials = self.tried[:, self.marks].sum(axis=1)
+        most_trials = float(n_trials.max())
         n_leveled = np.count_nonzero(~self.marks)
         answered = max(1.0, (most_trials + n_leveled) / n_items)
         right = score[:, self.marks]
@@ -86,7 +87,8 @@ class LevelEngine:
         """Score of every cell, 0 where it is missing."""
         self.complete = bool((self.tried == 1).all())
         is_step = np.arange(1, width) < n_reached[:, None]
-        self.levels = Levels(np.where(is_step, 0.0, -np.inf), self.scores, model, answered)
+        steps = np.where(is_step, 0.0, -np.inf)
+        self.levels = Levels(steps, self.scores, model, answered)
         """Levels of the items, with steps of 0."""
 
     def items(self, slope: Array, steps: Array) -> Items:
@@ -106,7 +108,8 @@ class LevelEngine:
         information = np.zeros((n_items, width, width))
         if not np.isfinite(log_p).all():  # steps out of order
             nothing = np.zeros_like(grid.log_weights)
-            return Sums(nothing[:, 0] - np.inf, nothing, gradient, information)
+            impossible = np.full(len(nothing), -np.inf)
+            return Sums(impossible, nothing, gradient, information)
         of_gpcm = self.model == "GPCM"
         log_marginal = np.zeros(len(grid.log_weights))
         node_mass = np.zeros_like(grid.log_weights)
@@ -116,7 +119,8 @@ class LevelEngine:
             groups = self.patterns.group[rows]
             log_marginal += np.bincount(groups, log_marginals, len(log_marginal))
             for group in np.unique(groups):
-                node_mass[group] += weights[groups == group].sum(axis=0)
+                in_group = groups == group
+                node_mass[group] += weights[in_group].sum(axis=0)
             if of_gpcm:
                 mean = weights @ theta
                 gradient[:, 0] += self.score[rows].T @ mean
@@ -125,8 +129,9 @@ class LevelEngine:
             for k in range(1, len(by_level)):
                 by_level[k] += self.at(k, rows).T @ weights
         if of_gpcm:
-            n_reached = self.counts[:, 1:]
-            log_marginal[REAL] += float(n_reached[free] @ items.levels.steps[free])
+            n_reached = self.counts[:, 1:][free]
+            steps = items.levels.steps[free]
+            log_marginal[REAL] += float(n_reached @ steps)
         mass = node_mass.sum(axis=0)
         tried = np.broadcast_to(mass, (n_items, n_nodes)) if self.complete else by_item
         for part in blocks(n_items, width**2 * n_nodes, _AT_ONCE // 4):
@@ -134,19 +139,23 @@ class LevelEngine:
             p[:, 1:] *= free[part, :, None]
             expected = tried[part, None] * p
             if of_gpcm:
-                mean_score = (self.scores[part, :, None] * p).sum(axis=1)
-                deviation = self.scores[part, :, None] - mean_score[:, None]
+                scores = self.scores[part, :, None]
+                mean_score = (scores * p).sum(axis=1)
+                deviation = scores - mean_score[:, None]
                 by_score = expected * deviation
                 upper = expected[:, 1:]
                 of_steps = upper.sum(axis=2)
-                gradient[part, 0] -= (tried[part] * mean_score) @ theta
+                expected_score = tried[part] * mean_score
+                gradient[part, 0] -= expected_score @ theta
                 gradient[part, 1:] = self.counts[part, 1:] - of_steps
                 of_scores = (by_score * deviation).sum(axis=1)
                 information[part, 0, 0] = of_scores @ theta**2
                 by_both = by_score[:, 1:] @ theta
-                information[part, 0, 1:] = information[part, 1:, 0] = by_both
+                information[part, 0, 1:] = by_both
+                information[part, 1:, 0] = by_both
                 by_itself = of_steps[:, :, None] * np.eye(width - 1)
-                information[part, 1:, 1:] = by_itself - upper @ p[:, 1:].mT
+                products = upper @ p[:, 1:].mT
+                information[part, 1:, 1:] = by_itself - products
                 continue
             _, by_logit, by_step = level_curves(items.chosen(part), theta)
             by_slope = (theta * by_logit)[:, :, None]
@@ -154,7 +163,8 @@ class LevelEngine:
             reached = by_level[:, part].swapaxes(0, 1)
             reached[:, 0] = tried[part] - reached.sum(axis=1)
             gradient[part] = np.einsum("jct,jcpt->jp", reached, functions)
-            root = (functions * np.sqrt(expected)[:, :, None]).swapaxes(1, 2)
+            root_of_expected = np.sqrt(expected)[:, :, None]
+            root = (functions * root_of_expected).swapaxes(1, 2)
             root = root.reshape(len(p), width, -1)
             information[part] = root @ root.mT
         gradient[:, 1:] *= free
@@ -195,7 +205,8 @@ class LevelEngine:
                 joint = joint + np.multiply.outer(score, theta)
             else:
                 for k in range(1, self.scores.shape[1]):
-                    joint = joint + self.at(k, rows) @ (log_p[:, k] - lowest)
+                    above_lowest = log_p[:, k] - lowest
+                    joint = joint + self.at(k, rows) @ above_lowest
             log_mass, weights = normalised(joint)
             yield rows, weights, log_mass
 

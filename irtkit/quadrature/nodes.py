@@ -87,7 +87,8 @@ class Nodes(NamedTuple):
 
     def normal_log_weights(self, sd: float, mean: float = 0.0) -> Array:
         """Log weights of N(mean, sd²), scaled to sum to 1 on the grid (as mirt does)."""
-        log_density = -0.5 * ((self.theta - mean) / sd) ** 2 + self.log_width
+        z = (self.theta - mean) / sd
+        log_density = self.log_width - 0.5 * z**2
         log_density -= log_density.max()
         log_mass = np.log(np.exp(log_density).sum())
         return log_density - log_mass
@@ -106,10 +107,12 @@ class Nodes(NamedTuple):
             whole = _log_sum(theta[0] % step + around, sd)
         else:
             log_steps = np.log(sd / step)
-            log_whole = log_steps + 0.5 * np.log(2 * np.pi)
+            log_root = 0.5 * np.log(2 * np.pi)
+            log_whole = log_steps + log_root
             whole = np.array([log_whole, 0.0, 1.0])
         share = _log_sum(theta, sd) - whole
-        return float(share[0]), float(share[1]), float(share[2])
+        log_share, by_mean, by_log_sd = share.tolist()
+        return log_share, by_mean, by_log_sd
 
     def interpolated(self, at_points: Any) -> Any:
         """Interpolate values at the curve points (first axis) to the nodes."""
@@ -128,8 +131,8 @@ def fixed_nodes(n_nodes: int, limit: float) -> Nodes:
     """Equally spaced nodes from −limit to limit, padded to a multiple of 16."""
     theta = np.linspace(-limit, limit, n_nodes)
     padding = -n_nodes % 16
-    padded = np.concatenate([theta, np.full(padding, limit)])
-    log_width = np.concatenate([np.zeros(n_nodes), np.full(padding, -np.inf)])
+    padded = np.pad(theta, (0, padding), constant_values=limit)
+    log_width = np.pad(np.zeros(n_nodes), (0, padding), constant_values=-np.inf)
     return Nodes(padded, log_width, padded, None)
 
 
@@ -192,7 +195,8 @@ class NodeDensity:
             sample, stand_for = _sampled(items, copies)
             theta = _abilities(sample, half_width)
             information, steepness = _curves(sample, stand_for, theta)
-        posterior_sd = 1 / np.sqrt(precision + answered * information)
+        of_posterior = precision + answered * information
+        posterior_sd = 1 / np.sqrt(of_posterior)
         width_of_curves = 1 / np.maximum(steepness, _LEAST_STEEPNESS)
         width = np.stack([posterior_sd, width_of_curves])
         rise = _RATE * theta
@@ -201,11 +205,13 @@ class NodeDensity:
             along = (width - rise_along)[:, ::towards]
             narrowest = np.minimum.accumulate(along, axis=1)
             width = narrowest[:, ::towards] + rise_along
-        return cls(theta, width, answered * float(copies.sum()), share, half_width)
+        n_responses = answered * float(copies.sum())
+        return cls(theta, width, n_responses, share, half_width)
 
     def moved(self, mean: float, sd: float) -> NodeDensity:
         """Return the density where ability is measured from −mean/sd in units of 1/sd."""
-        return replace(self, theta=mean + sd * self.theta, width=sd * self.width)
+        theta = mean + sd * self.theta
+        return replace(self, theta=theta, width=sd * self.width)
 
     def too_coarse_for(self, needed: NodeDensity, factor: float) -> bool:
         """Whether nodes or points would have to be closer by a factor than these."""
@@ -237,34 +243,39 @@ class NodeDensity:
         width = self.width[row]
         density = 1 / width
         between = density[1:] + density[:-1]
-        steps = np.cumsum(between * np.diff(at)) / (2 * spacing)
+        distance = np.diff(at)
+        steps = np.cumsum(between * distance) / (2 * spacing)
         n_steps = steps[-1]
         count = next((k for k in _NODE_COUNTS if k >= n_steps + 1), _NODE_COUNTS[-1])
-        u = np.concatenate([[0.0], steps * ((count - 1) / n_steps)])
+        stretch = (count - 1) / n_steps
+        u = np.concatenate([[0.0], steps * stretch])
         inner = np.interp(np.arange(count), u, at)
         step = spacing * n_steps / (count - 1)
         rough = np.interp(inner, at, width) * step
         margin = int(np.ceil(7 * _SMOOTHING)) * refine
         rough = np.pad(rough, margin, mode="edge")
         sd = _SMOOTHING * refine
-        offset = np.arange(-margin, margin + 1) / sd
+        around = np.arange(-margin, margin + 1)
+        offset = around / sd
         area = sd * np.sqrt(2 * np.pi)
         curve = np.exp(-0.5 * offset**2) / area
         smooth = np.convolve(rough, curve, mode="valid")
         # θ(u) is the integral of the same curves: of those left behind, all; of those ahead, none
         passed = np.concatenate([[0.0], np.cumsum(rough)])
         behind = [_NORMAL.cdf(place) for place in offset]
-        theta = passed[:count] + np.convolve(rough, behind, mode="valid")
-        centred = theta - (theta[0] + theta[-1]) / 2
+        left_behind = np.convolve(rough, behind, mode="valid")
+        theta = passed[:count] + left_behind
+        centre = (theta[0] + theta[-1]) / 2
         middle = (at[0] + at[-1]) / 2
-        return centred + middle, np.log(smooth)
+        return theta - centre + middle, np.log(smooth)
 
 
 def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
     """Some of very many items, and how many each stands for, in any order of columns."""
     if len(copies) <= _SAMPLED_ITEMS:
         return items, copies
-    order = np.lexsort((items.intercept, -np.abs(items.slope)))
+    size = np.abs(items.slope)
+    order = np.lexsort((items.intercept, -size))
     others = order[_STEEPEST:]
     n_sampled = _SAMPLED_ITEMS - _STEEPEST
     every = -(-len(others) // n_sampled)
@@ -278,7 +289,8 @@ def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
 
 def _abilities(items: Items, half_width: float) -> Array:
     """Equal steps over [−half_width, half_width], and more around items too steep for them."""
-    n_points = min(int(2 * half_width / _STEP) + 1, _MOST_STEPS)
+    n_steps = int(2 * half_width / _STEP)
+    n_points = min(n_steps + 1, _MOST_STEPS)
     even = np.linspace(-half_width, half_width, n_points)
     step = even[1] - even[0]
     steep = np.abs(items.slope) * step > _STEEP
@@ -309,12 +321,14 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     sums = np.zeros((2, len(theta)))
     for part in blocks(len(items.slope), len(theta)):
         of_part = narrow.chosen(part)
-        z = of_part.slope[:, None] * at + of_part.intercept[:, None]
+        along = of_part.slope[:, None] * at
+        z = along + of_part.intercept[:, None]
         decay = np.exp(-np.abs(z))
         share = decay / (1 + decay) ** 2  # s(1 − s), where 1 − s would round to 0 on wide grids
         if items.logit_guessing is not None:
             s, p, c = curves_of(of_part, at)
-            share *= (1 - c) * s / (p + 1e-30)
+            odds = s / (p + 1e-30)
+            share *= (1 - c) * odds
         square = (of_part.slope / np.float32(steepest)) ** 2
         powers = np.stack([square, square**5])
         sums += (powers * weights[part]) @ share

@@ -121,7 +121,8 @@ def level_weights(items: ItemParameters, right: Array, tried: Array | None) -> I
     tried = np.ones_like(right) if tried is None else tried
     score = np.rint(right)
     for level in range(items.steps.shape[1]):
-        weight = ((score == level) & (tried > 0) & ~of_trials).astype(np.float64)
+        reached = (score == level) & (tried > 0)
+        weight = (reached & ~of_trials).astype(np.float64)
         if level < 2:
             times = right if level else tried - right
             weight[:, of_trials] = times[:, of_trials]
@@ -157,7 +158,8 @@ class Posterior(NamedTuple):
     def after(self, likelihood: Array) -> Posterior:
         """Posteriors after further answers, by their likelihood at the nodes."""
         weights = self.weights * likelihood
-        return Posterior(self.theta, weights / weights.sum(axis=1, keepdims=True))
+        total = weights.sum(axis=1, keepdims=True)
+        return Posterior(self.theta, weights / total)
 
     @property
     def mean(self) -> Array:
@@ -197,14 +199,17 @@ class Posterior(NamedTuple):
         near = np.arange(-_NEAR, _NEAR + 1)
         steps = np.arange(-2, 2) - near[:, None]
         integral, _ = sici(np.pi * steps)
-        wave = integral / np.pi - np.sign(steps) / 2
+        jump = np.sign(steps) / 2
+        wave = integral / np.pi - jump
         wave[[0, -1]] /= 2  # signs alternate, so that this is nearly what lies beyond
-        below = np.cumsum(self.weights, axis=1) - self.weights / 2
+        half = self.weights / 2
+        below = np.cumsum(self.weights, axis=1) - half
         n_below = (below < tail).sum(axis=1)
         around = four_around(n_below, n_nodes)
         next_to = np.clip(around[:, [2]] + near, 0, n_nodes - 1)
         share = np.take_along_axis(below, around, axis=1)
-        share += np.take_along_axis(self.weights, next_to, axis=1) @ wave
+        close = np.take_along_axis(self.weights, next_to, axis=1)
+        share += close @ wave
         n_before = (share < tail).sum(axis=1)
         place = around[:, 0] + np.clip(n_before, 1, 3)
         deviates = ndtri(np.clip(share, _LEAST, 1 - 1e-16))
@@ -240,5 +245,6 @@ def crossing(theta: Array, values: Array, place: Any, around: Any, target: float
         weights = lagrange_weights(values, targets)
     share = np.nan_to_num(share, nan=0.5)
     cubic = (weights * theta[around]).sum(axis=1)
+    inside = (low <= cubic) & (cubic <= high)
     line = low + np.clip(share, 0, 1) * (high - low)
-    return np.where((low <= cubic) & (cubic <= high), cubic, line)
+    return np.where(inside, cubic, line)

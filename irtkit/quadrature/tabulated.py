@@ -53,7 +53,8 @@ class Table:
         slope = inputs.copies(inputs.items.slope)
         theta = inputs.grid.nodes.theta
         self._powers = np.array([np.ones_like(theta), theta, theta**2])
-        log_weights = (inputs.grid.log_weights[REAL] + shared.all_wrong)[:, None]
+        of_real = inputs.grid.log_weights[REAL]
+        log_weights = (of_real + shared.all_wrong)[:, None]
         self._lowest = np.minimum(slope, 0).sum()
         range_of_scores = float(np.abs(slope).sum())
         reach = max(range_of_scores, 1e-3) * _BEYOND
@@ -71,7 +72,9 @@ class Table:
             n_needed = int(reach * widest / step) + 2
             wanted = min(n_needed, _MOST_STEPS)
         f, mean, variance = self._at[:3]
-        ends = np.array([f, self._width * mean, self._width**2 * variance])
+        rise = self._width * mean
+        bend = self._width**2 * variance
+        ends = np.array([f, rise, bend])
         from_left = _HERMITE[:, :3] @ ends[:, :-1]
         from_right = _HERMITE[:, 3:] @ ends[:, 1:]
         self.polynomials = from_left + from_right
@@ -88,7 +91,8 @@ class Table:
         coefficients = self.polynomials
         for _ in range(order):
             exponents = np.arange(1.0, len(coefficients))
-            coefficients = coefficients[1:] * (exponents[:, None] / self._width)
+            factors = exponents[:, None] / self._width
+            coefficients = coefficients[1:] * factors
         total = coefficients[-1].take(step)
         for coefficient in coefficients[-2::-1]:
             total *= t
@@ -105,7 +109,8 @@ class Table:
         for order in range(1, len(moments)):
             moments[order] = np.bincount(step, power, self.n_steps)
             power = power * t
-        return float(np.vdot(self.polynomials, moments)), self._node_mass(moments)
+        total = float(np.vdot(self.polynomials, moments))
+        return total, self._node_mass(moments)
 
     def _node_mass(self, moments: Array) -> Array:
         by_side = _HERMITE.T @ moments  # what f, h·f′ and h²·f″ on either side count for
@@ -126,7 +131,8 @@ class Table:
 
 def summed(inputs: Inputs, patterns: Patterns, table: Table) -> Totals:
     """Sums over all respondents, who are real."""
-    step, t = table.locate(patterns.scores(inputs.copies(inputs.items.slope)))
+    slope = inputs.copies(inputs.items.slope)
+    step, t = table.locate(patterns.scores(slope))
     log_marginal, mass = table.total(step, t, patterns.frequency)
     by_group = np.array([log_marginal, 0.0])
     mass_by_group = np.stack([mass, np.zeros_like(mass)])
@@ -137,7 +143,8 @@ def summed(inputs: Inputs, patterns: Patterns, table: Table) -> Totals:
 
 def posteriors(inputs: Inputs, patterns: Patterns, table: Table) -> Posteriors:
     """Posterior of every respondent."""
-    step, t = table.locate(patterns.scores(inputs.copies(inputs.items.slope)))
+    slope = inputs.copies(inputs.items.slope)
+    step, t = table.locate(patterns.scores(slope))
     log_marginal = table.derivative(0, step, t)
     log_marginal += patterns.scores(inputs.copies(inputs.items.intercept))
     mean = table.derivative(1, step, t)
