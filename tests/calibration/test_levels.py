@@ -18,6 +18,7 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.search import Control, GridSchedule, problem_of
 from irtkit.data.patterns import patterns_of
 from irtkit.fitting import refitted
+from irtkit.io import reading
 from irtkit.irf import ItemParameters, level_curves
 from irtkit.quadrature import fixed_nodes
 from irtkit.quadrature.levels import LevelEngine
@@ -377,6 +378,20 @@ def test_whole_numbers_from_0_are_levels_by_default():
     for other in (levels + 1, levels * 4, np.column_stack([levels + 1, levels > 1])):
         with pytest.raises(ValueError, match=r"score_range=.*"):
             fit(other)
+
+
+def test_one_reading_finds_the_levels_of_any_table(monkeypatch):
+    levels = drawn(200, 6, "GPCM")[2].astype(int)
+    wide = pd.DataFrame(levels, index=[f"s{k}" for k in range(200)]).add_prefix("q")
+    long = wide.rename_axis("model").reset_index().melt("model", var_name="item")
+    readings = []
+    read = reading.of_memory
+    monkeypatch.setattr(reading, "of_memory", lambda *of: readings.append(1) or read(*of))
+    for table in (levels, wide, long, np.where(levels == 1, -1, levels)):
+        assert fit(table, standard_errors=False).model == "GPCM"
+    assert len(readings) == 4
+    with pytest.raises(ValueError, match="levels or answers"):  # means of rows are no levels
+        fit(pd.concat([long, long]), repeats="mean>=0.5")
 
 
 # Claims about fits of right and wrong answers, fractions and ordered levels together
