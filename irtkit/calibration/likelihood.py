@@ -281,10 +281,8 @@ class Parameterisation:
             values[self.free] = estimates
         return Items(*parameters)
 
-    def vector(
-        self, items: Items, hyper: Hyper | None = None, population: Population = STANDARD[0]
-    ) -> Array:
-        """Return the vector that stands for some free items, and the first population."""
+    def vector(self, items: Items, hyper: Hyper | None = None) -> Array:
+        """Return the vector that stands for some free items; a free population is N(0, 1)."""
         x = np.zeros(self.size)
         x[self.slopes] = items.slope[: self.slopes.stop]
         x[self.intercepts] = items.steps.T.ravel()
@@ -294,7 +292,6 @@ class Parameterisation:
             x[self.angles] = np.arctan(np.exp(0.5 * logit))
         if hyper is not None:
             x[self.hyper] = (hyper.location, hyper.log_scale)[: self.n_hyper]
-        x[self.population] = (math.log(population.sd), population.mean)[: self.n_population]
         return x
 
     @property

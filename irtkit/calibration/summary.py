@@ -181,9 +181,7 @@ def hardest_first(items: pd.DataFrame) -> pd.DataFrame:
     return hardest.assign(difficulty=readable_difficulty(hardest))
 
 
-def folded(
-    table: pd.DataFrame, alike: pd.Series[float], most: int, room: int = LABEL
-) -> tuple[pd.DataFrame, int]:
+def folded(table: pd.DataFrame, alike: pd.Series[float], most: int) -> tuple[pd.DataFrame, int]:
     """The first rows of a table by item, items with the same number in ``alike`` in one of them.
 
     Its label says how many more there are. With them comes the number of items that they are.
@@ -197,7 +195,7 @@ def folded(
     n_alike = n_alike[chosen]
     further = [f" +{n - 1} alike" if n > 1 else "" for n in n_alike]
     names = [
-        shortened(label, max(room - len(more), 1)) + more
+        shortened(label, max(LABEL - len(more), 1)) + more
         for label, more in zip(shown.index, further, strict=True)
     ]
     return shown.set_axis(pd.Index(names, name="item")), int(n_alike.sum())

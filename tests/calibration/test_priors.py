@@ -19,7 +19,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.empirical import ItemDistribution, TwoSided
-from irtkit.calibration.likelihood import Parameterisation, Population
+from irtkit.calibration.likelihood import Parameterisation
 from irtkit.calibration.priors import Hyper, Steep, Student
 from irtkit.calibration.standard_errors import prior_information
 from irtkit.calibration.variational.target import OfCoordinate
@@ -351,8 +351,9 @@ def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_densit
     parameters, at_all = Parameterisation(model, 1, learns=prior.learns), ITEMS.chosen([j])
     items = at_all if model == "3PL" else at_all._replace(logit_guessing=None)
     sd = float(items.slope[0]) if model == "Rasch" else 1.0
-    population = Population(0.0, abs(sd))
-    at = parameters.values(parameters.vector(items, HYPER, population))._replace(hyper=HYPER)
+    x = parameters.vector(items, HYPER)
+    x[parameters.population] = np.log(abs(sd))
+    at = parameters.values(x)._replace(hyper=HYPER)
     found = prior_information(prior, parameters, at, None)
     border = found.border[0]
     whole = np.block([[found.blocks[0], border], [border.T, found.corner]])
