@@ -458,10 +458,10 @@ class PenalisedLikelihood:
                 step[slopes] = (v[slopes] - coupling @ v[intercepts]) / complement
                 step[intercepts] -= coupling * step[slopes]
         else:
-            stretch = np.ones((parameters.n_free, blocks.shape[1]))
             if at.logit_by_angle is not None:
+                stretch = np.ones(blocks.shape[:2])
                 stretch[:, 2] = at.logit_by_angle
-            blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
+                blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
             sides = np.stack([v[place] for place in parameters.places], axis=1)
             for place, solution in zip(
                 parameters.places, _solve_blocks(blocks, sides), strict=True

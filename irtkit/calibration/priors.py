@@ -512,7 +512,7 @@ class WeakPrior:
         residual = items.intercept - location * slope
         around = _normal(residual, mean, sd)
         terms = [Term(around, {0: -location, 1: 1.0}, {0: -follows * slope})]
-        if not common_slope:
+        if not common_slope and (np.abs(slope) > self.steep).any():
             steep = Steep(self.steep, self.steep_spread)
             terms.append(Term(steep.at(slope), {0: 1.0}, {}))
         return terms

@@ -350,10 +350,7 @@ def local_interpolation(theta: Array, points: Array) -> Array:
 
 def lagrange_weights(points: Array, at: Array) -> Array:
     """Weights of the values at some points, (n, n_points), in that of their polynomial, (n,)."""
-    weights = np.empty_like(points)
-    for k in range(points.shape[1]):
-        others = np.delete(points, k, axis=1)
-        distance = points[:, [k]] - others
-        factors = (at[:, None] - others) / distance
-        weights[:, k] = factors.prod(axis=1)
-    return weights
+    own = np.eye(points.shape[1], dtype=bool)
+    distance = np.where(own, 1.0, points[:, :, None] - points[:, None])
+    factors = (at[:, None, None] - points[:, None]) / distance
+    return np.where(own, 1.0, factors).prod(axis=2)
