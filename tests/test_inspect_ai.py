@@ -13,14 +13,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import (
-    ItemParameters,
-    ResponseMatrix,
-    adaptive,
-    fit,
-    select_items,
-    simulate_responses,
-)
+from irtkit import ItemParameters, ResponseMatrix, adaptive, fit, select_items, simulate_responses
 from irtkit.io.samples import CHOSEN
 from irtkit.responses import Source
 

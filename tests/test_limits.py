@@ -26,16 +26,7 @@ def patterns(responses):
 
 
 def drawn(  # what tests differ in
-    n,
-    m,
-    seed=0,
-    *,
-    mean=0.0,
-    sd=1.0,
-    spread=0.0,
-    guessing=0.0,
-    inverted=0.0,
-    theta=None,
+    n, m, seed=0, *, mean=0.0, sd=1.0, spread=0.0, guessing=0.0, inverted=0.0, theta=None
 ):
     """Responses of one ability, normal unless it is given, to items of all difficulties."""
     generator = np.random.default_rng(seed)

@@ -7,13 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logsumexp
 
-from irtkit.abilities.engine import (
-    Cells,
-    fit_design,
-    oblique_axes,
-    principal_axes,
-    probabilities,
-)
+from irtkit.abilities.engine import Cells, fit_design, oblique_axes, principal_axes, probabilities
 from irtkit.abilities.errors import covariances
 from irtkit.abilities.fitting import design_of
 from irtkit.abilities.likelihood import _evaluated, log_likelihood, nodes_of, polished

@@ -141,8 +141,7 @@ def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(sd, n_items, n, prior):
 
 
 @pytest.mark.parametrize(
-    ("grid", "sd", "n_items"),
-    [(MIRT_GRID, 1.0, 100), ((15, 6.0), 3.0, 5), (MIRT_GRID, 8.0, 20)],
+    ("grid", "sd", "n_items"), [(MIRT_GRID, 1.0, 100), ((15, 6.0), 3.0, 5), (MIRT_GRID, 8.0, 20)]
 )
 def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(grid, sd, n_items):
     result = fit(rasch_data(sd, n_items, 400), "Rasch", prior=None, quadrature=grid)
@@ -264,8 +263,7 @@ def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning():
 
 
 @pytest.mark.parametrize(
-    ("shape", "model"),
-    [((1, 1), "2PL"), ((5, 1), "Rasch"), ((3, 400), "2PL"), ((400, 3), "3PL")],
+    ("shape", "model"), [((1, 1), "2PL"), ((5, 1), "Rasch"), ((3, 400), "2PL"), ((400, 3), "3PL")]
 )
 @pytest.mark.filterwarnings("ignore:No ability differences", "ignore:.*as if they guessed")
 def test_every_shape_and_constant_matrices_give_finite_estimates(shape, model):

@@ -259,9 +259,7 @@ def test_what_follows_from_a_fit(model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"method": "vi"}, {"prior": "empirical"}, {"prior": irtkit.ItemPrior()}],
-    ids=str,
+    "settings", [{"method": "vi"}, {"prior": "empirical"}, {"prior": irtkit.ItemPrior()}], ids=str
 )
 def test_settings_that_levels_do_not_have(settings):
     with pytest.raises(ValueError, match="not for ordered levels"):

@@ -20,15 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from irtkit import (
-    EM,
-    ItemParameters,
-    Variational,
-    add_synthetic,
-    fit,
-    load,
-    simulate_responses,
-)
+from irtkit import EM, ItemParameters, Variational, add_synthetic, fit, load, simulate_responses
 from irtkit.irf import ModelName
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "two_processes.py"

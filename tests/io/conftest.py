@@ -67,11 +67,7 @@ def inspect_sample(item, value, epoch=1, **fields):
 
 def inspect_header(status="success", **fields):
     """Header of an Inspect log of the task sums."""
-    evaluation = {
-        "task": "sums",
-        "model": "org/gpt",
-        "created": "2026-01-02T03:04:05+00:00",
-    }
+    evaluation = {"task": "sums", "model": "org/gpt", "created": "2026-01-02T03:04:05+00:00"}
     evaluation |= {"dataset": {"sample_ids": ["a", "b", "c"]}, "config": {"epochs": 1}}
     evaluation |= {"packages": {"inspect_ai": "0.3.100"}}
     return {"version": 2, "status": status, "eval": evaluation | fields}
@@ -171,11 +167,7 @@ def write_evalplus(folder):
 
 def write_swe_bench(folder, **fields):
     """Report of a run of SWE-bench."""
-    report = {
-        "total_instances": 3,
-        "submitted_instances": 2,
-        "submitted_ids": ["a", "b"],
-    }
+    report = {"total_instances": 3, "submitted_instances": 2, "submitted_ids": ["a", "b"]}
     report |= {"incomplete_ids": ["c"], "resolved_ids": ["a"], "unresolved_ids": ["b"]}
     report |= {"schema_version": 2} | fields
     path = folder / "org__gpt-4.1.run.json"

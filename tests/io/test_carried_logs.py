@@ -223,9 +223,7 @@ def cells_of(samples):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "path",
-    sorted([*LOGS.rglob("*.eval"), *LOGS.glob("inspect*/*.json")]),
-    ids=lambda p: p.name,
+    "path", sorted([*LOGS.rglob("*.eval"), *LOGS.glob("inspect*/*.json")]), ids=lambda p: p.name
 )
 def test_inspect_reads_the_same_from_carried_logs(path):
     number = own("inspect_ai.scorer").value_to_float()

@@ -136,12 +136,7 @@ def saved(name, save):
     return lambda folder: save(folder / name) or folder / name
 
 
-PACKERS = {
-    "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "zst": zstd.compress,
-}
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
 
 
 def zipped(**texts):

@@ -15,15 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import irtkit
-from irtkit import (
-    Beta,
-    ItemPrior,
-    Normal,
-    ResponseMatrix,
-    read_table,
-    write_responses,
-    write_table,
-)
+from irtkit import Beta, ItemPrior, Normal, ResponseMatrix, read_table, write_responses, write_table
 from irtkit.capabilities import UnsuitableDataError
 from irtkit.findings import ReadingError
 from irtkit.fitting import silently

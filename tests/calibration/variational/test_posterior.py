@@ -5,15 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from irtkit import (
-    ItemParameters,
-    ItemPrior,
-    Normal,
-    add_synthetic,
-    fit,
-    load,
-    simulate_responses,
-)
+from irtkit import ItemParameters, ItemPrior, Normal, add_synthetic, fit, load, simulate_responses
 
 N_DRAWS = 4000
 LOG_NORMAL = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))
