@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.integrate import trapezoid
 from scipy.stats import beta, norm, t
 
 from irtkit import (
@@ -22,7 +21,6 @@ from irtkit.calibration.empirical import ItemDistribution, TwoSided
 from irtkit.calibration.likelihood import Parameterisation
 from irtkit.calibration.priors import Hyper, Steep, Student
 from irtkit.calibration.standard_errors import prior_information
-from irtkit.calibration.variational.target import OfCoordinate
 from irtkit.fitting import refitted, silently
 from irtkit.irf import MODELS, Items
 from tests.crowds import crowd, fitted
@@ -67,23 +65,6 @@ def test_a_log_density_is_that_of_scipy_with_its_derivative_and_a_curvature(dens
     curvature = density.at(np.append(AT, 0.0)).curvature
     assert np.isfinite(curvature).all()
     assert (curvature >= 0).all()
-
-
-@pytest.mark.parametrize(
-    ("density", "kept"),
-    [
-        *[(OfCoordinate(density), 1.0) for density, _ in REFEREES[:4]],
-        # a normal density of a common slope keeps Φ(mean/sd) of its mass
-        (OfCoordinate(Normal(1.0, 0.5), exponential=True), float(norm.cdf(2.0))),
-    ],
-    ids=[*IDS[:4], "Normal of an exponential"],
-)
-def test_a_density_of_a_coordinate_integrates_to_one(density, kept):
-    # beyond ±60 a Student density with 4 degrees of freedom has 1e-9 left
-    u = np.concatenate([np.linspace(-60, -5, 20_000), np.linspace(-5, 60, 60_000)[1:]])
-    with np.errstate(over="ignore", under="ignore"):
-        total = trapezoid(np.exp(density.at(u)[0]), u)
-    assert total == pytest.approx(kept, abs=1e-6)
 
 
 LABELS = ("a", "b", "c", "d")

@@ -48,13 +48,6 @@ def test_tables_have_the_columns_of_the_contract(result):
     assert result.items.iloc[0, 0] != 99.0
 
 
-def test_average_error_is_the_share_wrong_of_observed_real_responses(result):
-    assert result.responses is not None
-    real = result.responses.values[:-1]
-    wrong = (real == 0).sum(axis=0) / (real >= 0).sum(axis=0)
-    assert result.items["average_error"].to_numpy() == pytest.approx(wrong, abs=1e-15)
-
-
 def test_probability_follows_labels_and_parameters(result):
     table = result.probability()
     assert table.shape == (61, 8)

@@ -135,26 +135,6 @@ def test_a_guide_inverts_the_information_about_items_and_shifts(target, guide):
 
 
 # Coordinates of items, and the prior in these: densities, derivatives and expectations
-STEP = 1e-6
-
-
-def test_jacobians_are_differences_of_parameters(target, point):
-    coordinates = target.coordinates
-    by_own, by_shared = coordinates.jacobian(point)
-
-    def moved(own, shared):
-        ends = [
-            coordinates.parameters(Point(point.own + sign * own, point.shared + sign * shared))
-            for sign in (STEP, -STEP)
-        ]
-        return (ends[0] - ends[1]) / (2 * STEP)
-
-    for k in range(coordinates.n_own):
-        own = np.zeros_like(point.own)
-        own[:, k] = 1.0
-        assert by_own[:, :, k] == pytest.approx(moved(own, 0 * point.shared), abs=1e-8)
-    for k, unit in enumerate(np.eye(coordinates.n_shared)):
-        assert by_shared[:, :, k] == pytest.approx(moved(0 * point.own, unit), abs=1e-8)
 
 
 def moved(point, flat):
