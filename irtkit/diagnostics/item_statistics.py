@@ -217,7 +217,17 @@ def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
     if parts.mostly_incomplete or len(scores) < 2:
         return np.full(n_items, np.nan), np.full(n_items, np.nan)
     n = counts.astype(np.float64)
-    first = _first_of_groups(n)
+    # groups of equal size, or every score, each with two respondents or more
+    size = n.sum() / _GROUPS if len(n) > _MOST_SCORES else 0.0
+    starts_of_groups, held = [0], 0.0
+    for k, more in enumerate(n):
+        if held > 1 and held >= size:
+            starts_of_groups.append(k)
+            held = 0.0
+        held += more
+    if held <= 1 and len(starts_of_groups) > 1:
+        starts_of_groups.pop()
+    first = np.array(starts_of_groups)
     expected = expected_right(parts.items, scores, n, first, parts.grid())
     right = np.add.reduceat(cells[inside], starts[first], axis=0, dtype=np.float64).T
     sizes = np.add.reduceat(n, first)
@@ -230,20 +240,6 @@ def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
     df = n_groups - n_parameters
     statistic[df < 1] = np.nan
     return statistic, np.where(df < 1, np.nan, df)
-
-
-def _first_of_groups(n: Array) -> NDArray[np.intp]:
-    """Where groups of equal size, or every score, begin. Each has two respondents or more."""
-    size = n.sum() / _GROUPS if len(n) > _MOST_SCORES else 0.0
-    first, held = [0], 0.0
-    for k, more in enumerate(n):
-        if held > 1 and held >= size:
-            first.append(k)
-            held = 0.0
-        held += more
-    if held <= 1 and len(first) > 1:
-        first.pop()
-    return np.array(first)
 
 
 def _chi_square(n: Array, right: Array, expected: Array) -> tuple[float, int]:
@@ -360,8 +356,14 @@ def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
     shares = np.zeros((len(scores), len(p)))
     for q in used:
         rows = near[:, q]
-        share = _at_tilt(logits[:, q] + tilts[rows, q, None])
-        shares[rows] += share * posterior[rows, q, None]
+        # P(right) given the score, to the second order
+        moved = logits[:, q] + tilts[rows, q, None]
+        tilted = logistic(moved)
+        variances = tilted * (1 - tilted)
+        total = variances.sum(axis=1, keepdims=True)
+        skew = (variances * (1 - 2 * tilted)).sum(axis=1, keepdims=True)
+        moved += (2 * tilted - 1) / (2 * total) + skew / (2 * total**2)
+        shares[rows] += logistic(moved) * posterior[rows, q, None]
     return shares.T
 
 
@@ -379,16 +381,6 @@ def _tilted(logits: Array, weight: Array, target: Array) -> tuple[Array, Array]:
             break
         tilt = np.clip(tilt + step, -_MOST_TILT, _MOST_TILT)
     return tilt, p
-
-
-def _at_tilt(logits: Array) -> Array:
-    """Pr(y_j = 1) of every item given the expected score, (n_scores, n_items)."""
-    tilted = logistic(logits)
-    variance = tilted * (1 - tilted)
-    total = variance.sum(axis=1, keepdims=True)
-    skew = (variance * (1 - 2 * tilted)).sum(axis=1, keepdims=True)
-    raised = (2 * tilted - 1) / (2 * total) + skew / (2 * total**2)
-    return np.asarray(logistic(logits + raised))
 
 
 def respondent_fit(result: FitResult) -> pd.DataFrame:

@@ -147,11 +147,21 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
 
 
 def _check_nested(smaller: FitResult, larger: FitResult) -> None:
-    """Refuse all but a pair of nested models, the smaller one first."""
+    """Refuse all but a pair of nested models that have a likelihood, the smaller one first."""
     for name, result in (("smaller", smaller), ("larger", larger)):
         require("likelihood_ratio_test", result)
         check_type(name, result, FitResult)
-    if not _contains(larger, smaller) or smaller.n_parameters >= larger.n_parameters:
+    of_larger, of_smaller = (_RANK.get(fit.model, np.nan) for fit in (larger, smaller))
+    if larger.several is None:
+        nested = smaller.several is None and of_smaller < of_larger  # NaN of ordered levels
+    elif larger.structure == "task":
+        nested = smaller.several is None and of_smaller <= of_larger
+    else:
+        by_task = smaller.several is not None and smaller.structure == "task"
+        free = larger.structure == "exploratory" and smaller.n_abilities == larger.n_abilities
+        nested = by_task and free
+    exact = larger.several is None or larger.several.log_likelihood_by == "quadrature"
+    if not (nested and exact) or smaller.n_parameters >= larger.n_parameters:
         raise ValueError(
             "smaller and larger must be nested models, the one with fewer parameters first: Rasch "
             "or 1PL (the same model in different units), then 2PL, then 3PL, or one ability, then "
@@ -159,19 +169,6 @@ def _check_nested(smaller: FitResult, larger: FitResult) -> None:
             f"{_name(smaller)} with {smaller.n_parameters} parameters as smaller and "
             f"{_name(larger)} with {larger.n_parameters} as larger"
         )
-
-
-def _contains(larger: FitResult, smaller: FitResult) -> bool:
-    """Whether a model with free parameters fixed is a smaller one, and both have a likelihood."""
-    of_larger, of_smaller = (_RANK.get(fit.model, np.nan) for fit in (larger, smaller))
-    if larger.several is None:
-        return smaller.several is None and of_smaller < of_larger  # NaN of ordered levels
-    exact = larger.several.log_likelihood_by == "quadrature"
-    if larger.structure == "task":
-        return exact and smaller.several is None and of_smaller <= of_larger
-    by_task = smaller.several is not None and smaller.structure == "task"
-    free = larger.structure == "exploratory" and smaller.n_abilities == larger.n_abilities
-    return exact and by_task and free
 
 
 def _name(fit: FitResult) -> str:
