@@ -213,8 +213,14 @@ def compare_systems(
         order = np.concatenate([np.flatnonzero(scores.places == place) for place in places])
         columns = _columns(result, scores, order, cluster, level)
         row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
-        row |= {"system": names[0], "other": names[1], "items": _differing(result, places, shares)}
-        compared = SystemComparison(**row, level=level, n_systems=len(part.places))
+        compared = SystemComparison(
+            system=names[0],
+            other=names[1],
+            items=_differing(result, places, shares),
+            level=level,
+            n_systems=len(part.places),
+            **row,
+        )
     for finding in limits_of(result, parts):
         warn(finding)
     return compared
@@ -289,15 +295,10 @@ def _columns(
         n_common, in_common = shares.differences(cluster)
         n_items = n_common[pairs]
         difference = Estimate(*(values[pairs] for values in in_common))
-    low, high = difference.interval(level)
     n_clusters = difference.df.astype(np.int64) + 1
     return {
         "n_items": n_items,
-        "difference": difference.value,
-        "se": difference.se,
-        "low": low,
-        "high": high,
-        "p_value": difference.p_value,
+        **difference.columns(level),
         "score_difference": of_scores.value,
         "score_low": score_low,
         "score_high": score_high,

@@ -39,6 +39,12 @@ class Estimate(NamedTuple):
         reach = t_quantile(self.df, level) * self.se
         return np.maximum(self.value - reach, -1.0), np.minimum(self.value + reach, 1.0)
 
+    def columns(self, level: float) -> dict[str, Any]:
+        """Columns of a table of differences."""
+        low, high = self.interval(level)
+        columns = {"difference": self.value, "se": self.se, "low": low, "high": high}
+        return columns | {"p_value": self.p_value}
+
     @property
     def p_value(self) -> Any:
         """Two-sided, of a mean of 0, NaN without an item."""

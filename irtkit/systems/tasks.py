@@ -153,14 +153,5 @@ def compared_by_task(
         names.insert(0, AVERAGE)
         rows.insert(0, [counts.sum(), value.mean(), (se @ se) ** 0.5 / len(se), of_average])
     counts, *estimates = np.array(rows).reshape(-1, 4).T
-    difference = Estimate(*estimates)
-    low, high = difference.interval(level)
-    columns = {
-        "n_items": counts.astype(np.int64),
-        "difference": difference.value,
-        "se": difference.se,
-        "low": low,
-        "high": high,
-        "p_value": difference.p_value,
-    }
+    columns = {"n_items": counts.astype(np.int64), **Estimate(*estimates).columns(level)}
     return pd.DataFrame(columns, pd.Index(names, name="task", dtype=object))
