@@ -75,7 +75,7 @@ class Questions:
         compare_systems = _compare_systems  # type: ignore[has-type]
         health = _health
         leaderboard = _leaderboard  # type: ignore[has-type]
-        report = _report  # type: ignore[has-type]
+        report = _report
     else:
         audit = Question("irtkit.suspects.audit")
         compare_systems = Question("irtkit.systems.comparison")

@@ -209,13 +209,13 @@ def flagged(
     }
     for setting in (name for name, used in settings.items() if used):
         require(setting, result)
-    predictions = as_labelled(predictions, "predictions")
+    answered = as_labelled(predictions, "predictions")
     p_negative, findings = _p_negative(result, fdr, families)
     names = pd.Index(result.item_labels, name="item")
     keys = pd.DataFrame(np.nan, names, ["log_bayes_factor", "p_wrong_key"])
     share = None
     if limit_of("wrong_keys", result) is None:
-        verdict = result.key_verdict if predictions is None else keyed(result, predictions)
+        verdict = result.key_verdict if answered is None else keyed(result, answered)
         keys, share, limits = verdict
         share = share if keys["log_bayes_factor"].notna().any() else None
         findings += limits
@@ -269,9 +269,9 @@ def flagged(
     }
     kept = [name for name in _COLUMNS if name in items]
     table = items.iloc[listed][kept].assign(**added)[[*added, *kept]]
-    if predictions is None and result.responses is not None:
-        predictions = result.responses.predictions
-    answers = None if predictions is None else strong_answers(result, predictions)
+    if answered is None and result.responses is not None:
+        answered = result.responses.predictions
+    answers = None if answered is None else strong_answers(result, answered)
     for further in (answers, item_texts(result.responses)):
         if further is not None:
             table = table.join(further)

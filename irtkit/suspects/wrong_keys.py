@@ -223,8 +223,8 @@ def wrong_keys(result: FitResult, predictions: Predictions = None) -> pd.DataFra
     digit-1553          1.0             1
     """
     result = result_for("wrong_keys", result)
-    predictions = as_labelled(predictions, "predictions")
-    verdict = result.key_verdict if predictions is None else keyed(result, predictions)
+    answers = as_labelled(predictions, "predictions")
+    verdict = result.key_verdict if answers is None else keyed(result, answers)
     for finding in verdict.findings:
         if finding.severity == "warning":
             warn(finding)
