@@ -43,7 +43,8 @@ def _add_option(parser, name, default):
     if isinstance(default, bool):
         parser.add_argument(flag, action="store_true", default=default)
     elif isinstance(default, tuple | list):
-        parser.add_argument(flag, nargs="*", default=default)
+        kind = type(default[0]) if default else str
+        parser.add_argument(flag, nargs="*", type=kind, default=default)
     else:
         kind = str if default is None else Path if isinstance(default, Path) else type(default)
         parser.add_argument(flag, type=kind, default=default)

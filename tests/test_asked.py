@@ -1,17 +1,11 @@
 """Claims about what people type: it works, or an error names what does."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import irtkit
 from irtkit.capabilities import ASKED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ITEMS = irtkit.ItemParameters.from_difficulty([1.0] * 30, [k / 10 - 1.5 for k in range(30)])
 RESPONSES = irtkit.simulate_responses(ITEMS, [k / 15 - 2 for k in range(60)], seed=3)
@@ -32,17 +26,17 @@ MISSPELT = {
 
 
 @pytest.fixture(scope="module")
-def result() -> irtkit.FitResult:
+def result():
     return irtkit.fit(RESPONSES)
 
 
 @pytest.mark.parametrize(("name", "answer"), [*ANSWERED.items(), *MISSPELT.items()])
-def test_a_name_that_people_type_is_answered_by_what_there_is(name: str, answer: str) -> None:
+def test_a_name_that_people_type_is_answered_by_what_there_is(name, answer):
     with pytest.raises(AttributeError, match=re.escape(answer)):
         getattr(irtkit, name)
 
 
-def test_a_result_answers_its_questions_or_names_what_does(result: Any) -> None:
+def test_a_result_answers_its_questions_or_names_what_does(result):
     assert {"audit", "leaderboard", "health", "compare_systems", "score", "report"} <= {
         *dir(result)
     }
@@ -73,7 +67,7 @@ def test_a_result_answers_its_questions_or_names_what_does(result: Any) -> None:
     assert not [name for name in dir(result) if name.startswith("_")]
 
 
-def test_methods_are_the_functions(result: Any, tmp_path: Path) -> None:
+def test_methods_are_the_functions(result, tmp_path):
     for name in ("audit", "leaderboard", "health", "compare_systems"):
         assert repr(getattr(result, name)()) == repr(getattr(irtkit, name)(result))
     new = RESPONSES.to_frame().head(3)
@@ -83,7 +77,7 @@ def test_methods_are_the_functions(result: Any, tmp_path: Path) -> None:
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_answers_are_read_from_a_file(tmp_path: Path) -> None:
+def test_answers_are_read_from_a_file(tmp_path):
     answers = RESPONSES.to_frame().map("{:.0f}".format)
     answers.to_csv(tmp_path / "answers.csv")
     result = irtkit.fit(RESPONSES)
@@ -92,7 +86,7 @@ def test_answers_are_read_from_a_file(tmp_path: Path) -> None:
     assert "strong_answer" in found[1].items
 
 
-def test_functions_take_responses_and_saved_results(result: Any, tmp_path: Path) -> None:
+def test_functions_take_responses_and_saved_results(result, tmp_path):
     RESPONSES.to_frame().to_csv(tmp_path / "r.csv")
     result.save(tmp_path / "r.npz")
     board = repr(result.leaderboard())

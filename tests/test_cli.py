@@ -1,7 +1,5 @@
 """The commands as a user meets them: what they print, write and exit with."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -21,14 +19,14 @@ WIDE = "model,q1,q2,q3\na,1,0,1\nb,1,1,1\nc,0,0,1\nd,0,1,0\n"
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Path:
+def here(tmp_path):
     """Folder with a table of three items and one of twenty."""
     (tmp_path / "few.csv").write_text(WIDE)
     write_crowd(tmp_path)
     return tmp_path
 
 
-def test_fit_prints_a_summary_and_writes_its_files(here: Path) -> None:
+def test_fit_prints_a_summary_and_writes_its_files(here):
     done = run("fit few.csv --model 1PL --out tables", here)
     told = "irtkit: 4 systems × 3 items. Read from few.csv (wide table).\n"
     assert (done.returncode, done.stderr) == (0, told)
@@ -44,7 +42,7 @@ def test_fit_prints_a_summary_and_writes_its_files(here: Path) -> None:
     assert {"irtkit", "numpy", "jax", "python"} <= set(summary["versions"])
 
 
-def test_synthetic_respondents_and_a_chance_level_are_options_of_fit(here: Path) -> None:
+def test_synthetic_respondents_and_a_chance_level_are_options_of_fit(here):
     (here / "labels.csv").write_text("item,label\nq1,cat\nq2,dog\nq3,cat\n")
     kinds = "--synthetic always-right,class-prior --labels labels.csv --draws 2"
     printed(f"fit few.csv {kinds} --model 1PL --out tables", here)
@@ -56,7 +54,7 @@ def test_synthetic_respondents_and_a_chance_level_are_options_of_fit(here: Path)
     assert summary["settings"]["prior"]["chance"] == 0.25
 
 
-def test_items_harder_for_one_group_are_listed(tmp_path: Path) -> None:
+def test_items_harder_for_one_group_are_listed(tmp_path):
     rng = np.random.default_rng(0)
     late = np.arange(400) % 2 == 1
     easier = 2.0 * (late[:, None] & (np.arange(12) == 3))
@@ -76,7 +74,7 @@ def test_items_harder_for_one_group_are_listed(tmp_path: Path) -> None:
     assert "got 'family'" in refused(line, tmp_path)
 
 
-def test_new_systems_are_scored_on_the_items_of_a_fit(here: Path) -> None:
+def test_new_systems_are_scored_on_the_items_of_a_fit(here):
     printed("fit few.csv --model 1PL --out tables", here)
     (here / "new.csv").write_text("model,q3,q1\nnew,1,0\n\x1b[31mred,0,0\n")
     assert "\x1b" not in printed("score new.csv tables --out scores.csv", here)
@@ -85,7 +83,7 @@ def test_new_systems_are_scored_on_the_items_of_a_fit(here: Path) -> None:
     assert 1 / 3 <= scores.loc["new", "expected_score"] <= 2 / 3
 
 
-def test_items_are_selected_and_scored_from_responses_and_from_a_saved_result(here: Path) -> None:
+def test_items_are_selected_and_scored_from_responses_and_from_a_saved_result(here):
     printed("fit results.csv --out tables", here)
     of_result = printed("select tables -k 8 --out items.csv", here)
     assert printed("select results.csv -k 8", here) in of_result
@@ -105,7 +103,7 @@ def test_items_are_selected_and_scored_from_responses_and_from_a_saved_result(he
     assert "expected" not in done.stdout
 
 
-def test_metrics_are_printed_with_their_direction(here: Path) -> None:
+def test_metrics_are_printed_with_their_direction(here):
     cells = enumerate(product("abcd", ("q1", "q2", "q3")))
     lines = [f"{who},{item},{k % 7},{k % 5}" for k, (who, item) in cells]
     (here / "m.csv").write_text("\n".join(["model,item,s,t", *lines]))
@@ -122,7 +120,7 @@ def test_metrics_are_printed_with_their_direction(here: Path) -> None:
 
 
 @pytest.mark.slow
-def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_path: Path) -> None:
+def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_path):
     lines = printed("demo --out 'my tables'", tmp_path).splitlines()
     assert len(lines) <= 40
     assert lines[0].startswith("digit-1553 is probably mislabelled. The answer key says 8")
@@ -131,7 +129,7 @@ def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_p
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_readme_run_on_what_the_demo_writes(tmp_path: Path) -> None:
+def test_the_commands_of_the_readme_run_on_what_the_demo_writes(tmp_path):
     printed("demo", tmp_path)
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"(?m)^irtkit (\w+ irtkit-demo\S*)", readme)
@@ -141,7 +139,7 @@ def test_the_commands_of_the_readme_run_on_what_the_demo_writes(tmp_path: Path) 
     assert (tmp_path / "irtkit-demo.html").exists()
 
 
-def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None:
+def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path):
     for model, marks in {"a": "CIC", "b": "CCI", "c": "ICC"}.items():
         samples = [
             {"id": k, "epoch": epoch, "scores": {"match": {"value": mark}, "tone": {"value": 0.5}}}
@@ -158,7 +156,7 @@ def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None
     assert "--metric match" in refused("fit .", tmp_path)
 
 
-def test_merge_writes_a_table_that_is_read_back(here: Path) -> None:
+def test_merge_writes_a_table_that_is_read_back(here):
     (here / "other.csv").write_text("model,item,correct\ne,q1,1\n")
     assert "5 systems × 3 items" in printed("merge few.csv other.csv --out a.parquet", here)
     assert irtkit.read_responses(here / "a.parquet").respondents == tuple("abcde")
@@ -172,7 +170,7 @@ def test_merge_writes_a_table_that_is_read_back(here: Path) -> None:
     assert irtkit.read_responses(here / "all_samples.jsonl").source.format == "every-eval-ever"
 
 
-def test_levels_are_no_trials_on_a_board_and_in_a_comparison(here: Path) -> None:
+def test_levels_are_no_trials_on_a_board_and_in_a_comparison(here):
     rows = [[1 + (3 * j + k) % 5 for j in range(4)] for k in range(12)]
     frame = pd.DataFrame(rows, [f"s{k}" for k in range(12)], [*"abcd"])
     frame.to_csv(here / "levels.csv", index_label="model")
@@ -182,7 +180,7 @@ def test_levels_are_no_trials_on_a_board_and_in_a_comparison(here: Path) -> None
     assert "GPCM " not in found.split("predicted:")[1]
 
 
-def test_a_leaderboard_is_printed_and_written(here: Path) -> None:
+def test_a_leaderboard_is_printed_and_written(here):
     names = crowd("small").responses.respondents
     families = "".join(f"{name},{'ab'[k % 2]}\n" for k, name in enumerate(names))
     (here / "families.csv").write_text(f"respondent,family\n{families}")
@@ -198,7 +196,7 @@ def test_a_leaderboard_is_printed_and_written(here: Path) -> None:
     assert irtkit.read_table(here / "these.csv")["ability"].is_monotonic_decreasing
 
 
-def test_health_is_printed_as_in_python_and_its_items_are_written(here: Path) -> None:
+def test_health_is_printed_as_in_python_and_its_items_are_written(here):
     said = printed("health results.csv --legend --out items.csv", here)
     found = irtkit.fit(here / "results.csv").health()
     assert found.shown().text(legend=True) in said
@@ -207,7 +205,7 @@ def test_health_is_printed_as_in_python_and_its_items_are_written(here: Path) ->
     assert len(written) == len(found.items)
 
 
-def test_two_systems_are_compared_in_words_and_all_in_a_table(here: Path) -> None:
+def test_two_systems_are_compared_in_words_and_all_in_a_table(here):
     board = irtkit.fit(here / "results.csv").leaderboard().index
     told = printed(f"compare-systems results.csv {board[0]} {board[-1]}", here)
     assert f"{board[0]} is ahead of {board[-1]}" in told
@@ -220,7 +218,7 @@ def test_two_systems_are_compared_in_words_and_all_in_a_table(here: Path) -> Non
     assert "two systems or more, or none" in refused(line, here)
 
 
-def test_a_gate_exits_with_1_if_it_fails_and_3_if_inconclusive(tmp_path: Path) -> None:
+def test_a_gate_exits_with_1_if_it_fails_and_3_if_inconclusive(tmp_path):
     for name, right in (("old.csv", 160), ("new.csv", 120), ("near.csv", 159)):
         rows = "".join(f"m,q{k},{int(k < right)}\n" for k in range(200))
         (tmp_path / name).write_text(f"model,item,correct\n{rows}")
@@ -232,7 +230,7 @@ def test_a_gate_exits_with_1_if_it_fails_and_3_if_inconclusive(tmp_path: Path) -
         assert "Gate inc" in printed(f"gate old.csv near.csv {more}", tmp_path, code=code)
 
 
-def test_suspect_items_end_with_code_1_on_demand(tmp_path: Path) -> None:
+def test_suspect_items_end_with_code_1_on_demand(tmp_path):
     write_crowd(tmp_path, "inverted")
     told = printed("audit results.csv --fail-on negative --out found.csv", tmp_path, code=1)
     assert "wrote found.csv" in told
@@ -242,7 +240,7 @@ def test_suspect_items_end_with_code_1_on_demand(tmp_path: Path) -> None:
     assert "item-" in printed(f"audit results.csv {given}", tmp_path)
 
 
-def test_a_saved_fit_gives_the_same_text_and_page_as_its_responses(here: Path) -> None:
+def test_a_saved_fit_gives_the_same_text_and_page_as_its_responses(here):
     printed("fit results.csv --out tables", here)
     for name in ("leaderboard", "audit"):
         fresh, saved = (printed(f"{name} {path}", here) for path in ("results.csv", "tables"))
@@ -256,7 +254,7 @@ def test_a_saved_fit_gives_the_same_text_and_page_as_its_responses(here: Path) -
         printed(f"{line} --seed 1", here)
 
 
-def test_a_page_is_written_next_to_its_input_and_over_nothing(here: Path) -> None:
+def test_a_page_is_written_next_to_its_input_and_over_nothing(here):
     responses = crowd("small").responses
     answers = np.where(responses.values == 1, "A", "B")
     pd.DataFrame(answers, responses.respondents, responses.items).to_csv(here / "answers.csv")
@@ -290,7 +288,7 @@ PREDICTED = """{
 }"""  # the worked example, impact 2/3, and a perfect sample
 
 
-def test_the_impact_of_annotations_agrees_with_the_worked_example(tmp_path: Path) -> None:
+def test_the_impact_of_annotations_agrees_with_the_worked_example(tmp_path):
     (tmp_path / "m.csv").write_text(MANUAL)
     (tmp_path / "p.json").write_text(PREDICTED)
     (tmp_path / "bad.csv").write_text("sample,type,start,end\nclip-1,a,5,0\n")

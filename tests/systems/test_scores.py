@@ -1,9 +1,6 @@
 """Claims about scores of systems and how they err together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +10,6 @@ import irtkit
 from irtkit.data.patterns import patterns_of
 from irtkit.systems.scores import (
     Filling,
-    Scores,
     Shares,
     answers_by_component,
     answers_of,
@@ -24,18 +20,18 @@ from irtkit.systems.scores import (
 from tests.crowds import crowd, fitted
 
 
-def drawn(abilities: Any, n_items: int = 60) -> irtkit.ResponseMatrix:
+def drawn(abilities, n_items=60):
     items = crowd("few").items.chosen(slice(n_items))
     return irtkit.simulate_responses(items, list(abilities), seed=0)
 
 
-def scored(result: irtkit.FitResult, clusters: Any = None) -> Scores:
+def scored(result, clusters=None):
     """Expected scores of the only component."""
     (answers,) = answers_by_component(result, table_of_scores(result))
     return scores_of(answers, clusters_of(result, clusters))
 
 
-def moves(items: irtkit.ItemParameters, shares: Shares, rows: pd.DataFrame) -> Any:
+def moves(items, shares, rows):
     """What answers, slopes and intercepts add to J times the scores."""
     n = items.n_items
     ability = rows["ability"].to_numpy()
@@ -52,19 +48,19 @@ def moves(items: irtkit.ItemParameters, shares: Shares, rows: pd.DataFrame) -> A
     return by_answers, by_items[:, :, 0], by_items[:, :, 1]
 
 
-def covariance(scores: Scores) -> Any:
+def covariance(scores):
     """Scores in the order of the responses."""
     own = scores.error[np.argsort(scores.places)]
     return own @ own.T
 
 
-def with_holes(share: float = 0.3) -> irtkit.FitResult:
+def with_holes(share=0.3):
     values = drawn(np.linspace(-1, 1, 12)).values.astype(float)
     values[np.random.default_rng(0).random(values.shape) < share] = np.nan
     return irtkit.fit(irtkit.ResponseMatrix(values), standard_errors=False)
 
 
-def test_scores_of_complete_answers_are_accuracies_with_their_sample_covariance() -> None:
+def test_scores_of_complete_answers_are_accuracies_with_their_sample_covariance():
     values = crowd("few").responses.values
     scores = scored(fitted("few"))
     assert scores.value == pytest.approx(-np.sort(-values.mean(axis=1)))
@@ -72,7 +68,7 @@ def test_scores_of_complete_answers_are_accuracies_with_their_sample_covariance(
     assert (scores.df == 199).all()
 
 
-def test_a_cell_without_an_answer_widens_the_error() -> None:
+def test_a_cell_without_an_answer_widens_the_error():
     responses = drawn(np.linspace(-1, 1, 30))
     values = responses.values.astype(float)
     values[0, ::2] = np.nan
@@ -85,21 +81,21 @@ def test_a_cell_without_an_answer_widens_the_error() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Unknown misfit")
-def test_slopes_of_scores_by_items_agree_with_scoring_on_other_items() -> None:
+def test_slopes_of_scores_by_items_agree_with_scoring_on_other_items():
     responses = drawn(np.linspace(-1, 1, 6), n_items=100)
     values = responses.values.astype(float)
     values[np.random.default_rng(0).random(values.shape) < 0.5] = np.nan
     slope, difficulty = np.random.default_rng(1).uniform([[0.7], [-1.5]], 1.5, (2, 100))
     items, step = irtkit.ItemParameters.from_difficulty(slope, difficulty), 0.05
 
-    def scores(slope: Any, intercept: Any) -> Any:
+    def scores(slope, intercept):
         moved = irtkit.ItemParameters(slope, intercept, items.guessing)
         return irtkit.score(irtkit.ResponseMatrix(values), moved)
 
     patterns = patterns_of(irtkit.ResponseMatrix(values), synthetic_is_real=True)
     shares, rows = Shares.of(patterns), scores(items.discrimination, items.intercept)
     _, by_slope, by_intercept = moves(items, shares, rows)
-    found: list[Any] = [[], []]
+    found = [[], []]
     for j in range(0, 100, 5):
         moved = step * (np.arange(100) == j)
         for slopes, change in zip(found, ((0, moved), (moved, 0)), strict=True):
@@ -114,7 +110,7 @@ def test_slopes_of_scores_by_items_agree_with_scoring_on_other_items() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Unknown misfit")
-def test_answers_move_ability_by_its_error_and_more_where_they_are_unlike_the_model() -> None:
+def test_answers_move_ability_by_its_error_and_more_where_they_are_unlike_the_model():
     values = np.full((2, 100), np.nan)
     values[:, :60] = np.tile([1, 0], 30)
     values[1, :60] = [0] * 30 + [1] * 30  # the hard right, and the easy wrong
@@ -135,7 +131,7 @@ def test_answers_move_ability_by_its_error_and_more_where_they_are_unlike_the_mo
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # trials are copies of each other
-def test_copies_differ_by_one_answer_at_least() -> None:
+def test_copies_differ_by_one_answer_at_least():
     values = drawn([0.0] * 5, n_items=40).values[[0, 0, 1, 2, 3, 4]]
     for trials in (1, 4):
         right = irtkit.ResponseMatrix.from_counts(trials * values, np.full((6, 40), trials))
@@ -145,7 +141,7 @@ def test_copies_differ_by_one_answer_at_least() -> None:
         assert found == pytest.approx((40 / 39) ** 0.5 / 40 / trials)
 
 
-def test_missing_cells_with_items_without_errors_give_a_warning() -> None:
+def test_missing_cells_with_items_without_errors_give_a_warning():
     missing = with_holes()
     for call in (irtkit.FitResult.leaderboard, irtkit.compare_systems):
         with pytest.warns(irtkit.IRTWarning, match="Items taken as known"):
@@ -153,7 +149,7 @@ def test_missing_cells_with_items_without_errors_give_a_warning() -> None:
     fitted("few", standard_errors=False).leaderboard()  # nothing depends on items
 
 
-def test_clusters_are_named_by_item_or_in_the_item_table() -> None:
+def test_clusters_are_named_by_item_or_in_the_item_table():
     responses = drawn([0.0] * 10, n_items=4)
     table = pd.DataFrame({"passage": ["x", "y", "y", "x"]}, index=responses.items)
     result = irtkit.fit(responses.with_tables(table))
@@ -168,7 +164,7 @@ def test_clusters_are_named_by_item_or_in_the_item_table() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # that the ablest may be beyond the others
-def test_errors_of_intercepts_and_of_slopes_each_widen_the_errors_of_scores() -> None:
+def test_errors_of_intercepts_and_of_slopes_each_widen_the_errors_of_scores():
     result = with_holes()
     rows, places = irtkit.score(result.responses, result), np.arange(12)
     shares = Shares.of(result.patterns)
