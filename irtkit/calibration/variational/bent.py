@@ -60,7 +60,8 @@ _TO_NODES = np.linalg.inv(hermevander(_NODES, len(_NODES) - 1))
 def _product_rule(n: int) -> tuple[Array, Array]:
     """Gauss–Hermite points of two standard normal deviates, (n², 2), and their weights."""
     nodes, weights = normal_rule(n)
-    points = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
+    pairs = np.meshgrid(nodes, nodes, indexing="ij")
+    points = np.stack(pairs, axis=-1).reshape(-1, 2)
     return points, np.outer(weights, weights).ravel()
 
 
@@ -110,7 +111,8 @@ class ItemLikelihoods(NamedTuple):
         weights = np.zeros((2, len(parameters), len(theta), len(theta)), dtype=np.float32)
         for part in posterior_weights(patterns, items, grid, np.float32):
             counted = np.add.reduceat(part.counted, starts).T
-            group = np.searchsorted((theta[1:] + theta[:-1]) / 2, nodes.theta @ part.weights)
+            between = (theta[1:] + theta[:-1]) / 2
+            group = np.searchsorted(between, nodes.theta @ part.weights)
             for k in np.unique(group):
                 here = np.flatnonzero(group == k)
                 right = part.right[here].T @ counted[here]
@@ -130,7 +132,8 @@ class ItemLikelihoods(NamedTuple):
         """Log-likelihoods less those at P̂ of some items, at parameters (n_items, n, 3)."""
         curves = _right_and_wrong(parameters, self.theta)
         parts = zip(curves, self.weights[:, items], self.counts[:, items, :, None], strict=True)
-        return np.asarray(sum(np.log(p @ weights) @ counts for p, weights, counts in parts))[..., 0]
+        of_sides = (np.log(p @ weights) @ counts for p, weights, counts in parts)
+        return np.asarray(sum(of_sides))[..., 0]
 
 
 def _right_and_wrong(parameters: Array, theta: Array) -> tuple[Array, Array]:
@@ -138,7 +141,8 @@ def _right_and_wrong(parameters: Array, theta: Array) -> tuple[Array, Array]:
     slope, intercept, logit = np.moveaxis(parameters, -1, 0)[..., None]
     odds = np.exp(np.clip(slope * theta + intercept, -200.0, 200.0))
     wrong = 1 / (1 + odds)
-    return (odds + np.maximum(expit(logit), 1e-30)) * wrong, expit(-logit) * wrong
+    guessing = np.maximum(expit(logit), 1e-30)
+    return (odds + guessing) * wrong, expit(-logit) * wrong
 
 
 class Ridges(NamedTuple):
@@ -175,7 +179,8 @@ def _level(ridges: Ridges, target: Target) -> tuple[float, float]:
         return float(-evidence - density.at(np.asarray(level)).value)
 
     level = float(minimize_scalar(loss, bounds=_LEVELS, method="bounded").x)
-    curvature = np.diff([loss(level + _APART * k) for k in (-1, 0, 1)], 2)[0] / _APART**2
+    around = [loss(level + _APART * k) for k in (-1, 0, 1)]
+    curvature = np.diff(around, 2)[0] / _APART**2
     return level, 1 / math.sqrt(max(curvature, 1.0))
 
 
@@ -189,7 +194,8 @@ def _tilted(ridges: Ridges, target: Target, level: float) -> tuple[Array, Array]
     usual = prior.guessing_density
     weight = usual.alpha + usual.beta - 2
     log_mass = ridges.log_mass + weight * (chance - prior.chance) * ridges.logits
-    log_mass -= betaln(1 + weight * chance, 1 + weight * (1 - chance))
+    right = weight * chance
+    log_mass -= betaln(1 + right, 1 + weight - right)
     evidence = logsumexp(log_mass @ _FINE.T, axis=1)
     return log_mass - evidence[:, None], evidence
 
@@ -276,7 +282,8 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, block: sli
         mean = mean + (root @ step)[..., 0]
         root = root @ axes
     points, weights = _DENSE
-    value = log_density(points) + 0.5 * (points**2).sum(axis=1) + np.log(weights)
+    length = (points**2).sum(axis=1)
+    value = log_density(points) + 0.5 * length + np.log(weights)
     log_mass = logsumexp(value, axis=2)
     share = np.exp(value - log_mass[..., None])
     log_mass += np.linalg.slogdet(root)[1]
@@ -293,6 +300,8 @@ def _at_quantiles(ridges: Ridges) -> Bent:
     log_mass = ridges.log_mass - ridges.log_mass.max(axis=1, keepdims=True)
     below = cumulative_trapezoid(np.exp(log_mass @ _FINE.T), axis=1, initial=0)
     below /= below[:, -1:]
-    shares = _SPLINE(np.stack([np.interp(ndtr(_NODES), of, _PLACES) for of in below]))
+    tails = ndtr(_NODES)
+    places = np.stack([np.interp(tails, of_item, _PLACES) for of_item in below])
+    shares = _SPLINE(places)
     at_nodes = np.concatenate([ridges.mean, ridges.logits[..., None]], axis=2)
     return Bent(shares @ at_nodes, np.einsum("jfg,jgkl->jfkl", shares, ridges.factor))

@@ -107,7 +107,8 @@ class Guide(NamedTuple):
         total = 0.5 * size * (1 + math.log(2 * math.pi))
         total += np.log(np.einsum("jkk->jk", self.factor)).sum()
         total += 0.5 * np.linalg.slogdet(self.common[:n, :n])[1]
-        return float(total + 0.5 * np.linalg.slogdet(np.eye(len(rest)) + rest @ inner.T @ inner)[1])
+        whole = np.eye(len(rest)) + rest @ inner.T @ inner
+        return float(total + 0.5 * np.linalg.slogdet(whole)[1])
 
     def _given_shared(self) -> tuple[Array, Array, Array]:
         """Regression of shifts on shared coordinates, their residual covariance, and the loading.
@@ -156,7 +157,8 @@ class Information(NamedTuple):
 def information_at(target: Target, points: list[Point], systems: list[System]) -> Information:
     """Mean information of likelihood and coupled prior over points, with ``systems`` by point."""
     by_point = [_information(target, *pair) for pair in zip(points, systems, strict=True)]
-    return Information(*(sum(parts) / len(by_point) for parts in zip(*by_point, strict=True)))
+    of_parts = zip(*by_point, strict=True)
+    return Information(*(sum(parts) / len(by_point) for parts in of_parts))
 
 
 def _information(target: Target, point: Point, system: System) -> Information:
@@ -201,7 +203,8 @@ def guide_of(
     rest = information.common_block - np.einsum("jkr,jks->rs", information.coupling, loading)
     if not target.coordinates.common_slope:
         bend = -by_slope * target.coordinates.slopes(mean)[2]
-        own[:, 0, 0] += np.maximum(bend, -_BENT_AT_MOST / _inverses(own)[:, 0, 0])
+        most = _BENT_AT_MOST / _inverses(own)[:, 0, 0]
+        own[:, 0, 0] += np.maximum(bend, -most)
     own = minus_missing_information(own, _inverses(own), information.missing)
     factor: Any = np.linalg.cholesky(_inverses(_positive(own)))
     return Guide(mean.own, mean.shared, factor, loading, _inverse(rest))
@@ -210,13 +213,13 @@ def guide_of(
 def _positive(own: Array) -> Array:
     """Information of each item, its eigenvalues held above 0 (for guessing they may be below)."""
     scale = np.sqrt(np.maximum(np.einsum("jkk->jk", own), _ROUNDING))
-    values, vectors = np.linalg.eigh(_symmetric(own / (scale[:, :, None] * scale[:, None, :])))
+    scales = scale[:, :, None] * scale[:, None, :]
+    values, vectors = np.linalg.eigh(_symmetric(own / scales))
     if values.min() > _LEAST_INFORMATION:
         return own
     kept = np.maximum(values, _LEAST_INFORMATION)[:, None, :]
-    return np.asarray(
-        ((vectors * kept) @ vectors.transpose(0, 2, 1)) * scale[:, :, None] * scale[:, None, :]
-    )
+    positive = (vectors * kept) @ vectors.transpose(0, 2, 1)
+    return positive * scales
 
 
 def _rotations(generator: np.random.Generator, n_items: int, k: int) -> Array:

@@ -280,7 +280,8 @@ def abilities_of(state: State, batches: Batches) -> Abilities:
         mean[k] = posteriors.mean
         sd[k] = posteriors.sd
         centre = mean[k, real].mean()
-        unit = np.sqrt(np.mean((mean[k, real] - centre) ** 2 + sd[k, real] ** 2))
+        square = (mean[k, real] - centre) ** 2 + sd[k, real] ** 2
+        unit = np.sqrt(square.mean())
         scaled[k] = (mean[k] - centre) / unit
         scaled_sd[k] = sd[k] / unit
     return Abilities(

@@ -295,7 +295,8 @@ def _normal_moments(coordinates: Coordinates, guide: Guide) -> tuple[Array, Arra
     diagonal = np.einsum("jkk->jk", whole)
     diagonal *= 1 + 1e-10
     diagonal += 1e-16  # a coordinate may be without variance
-    root = np.linalg.cholesky(whole) * np.sqrt(k + n + 2)
+    reach = np.sqrt(k + n + 2)
+    root = np.linalg.cholesky(whole) * reach
     generator = np.random.default_rng(0)
     centre = _with_guessing(coordinates.parameters(guide.mean))
     total = np.zeros_like(centre)

@@ -217,7 +217,8 @@ class Target:
             log_density, derivative = density.at(at)
             value += float((log_density @ _WEIGHTS).sum())
             gradient[:, column] = derivative @ _WEIGHTS
-            bend = -(derivative @ (_WEIGHTS * _NODES)) / np.maximum(sd[:, column], 1e-12)
+            along = derivative @ (_WEIGHTS * _NODES)
+            bend = -along / np.maximum(sd[:, column], 1e-12)
             curvature[:, column] = np.maximum(bend, 0.0)
         return Expected(value, gradient, curvature)
 
@@ -238,7 +239,8 @@ class Target:
         value, derivative = density.at(point.shared)
         ends = [density.at(point.shared + e)[1] for e in (-step, step)]
         at_prior.by_hyper[1] = derivative[0]
-        at_prior.corner[1, 1] = max(float(ends[0][0] - ends[1][0]) / (2 * step), 0.0)
+        fall = float(ends[0][0] - ends[1][0])
+        at_prior.corner[1, 1] = max(fall / (2 * step), 0.0)
         return at_prior._replace(log_density=float(value[0]))
 
     def chosen(self, items: Any) -> Target:
