@@ -158,7 +158,9 @@ def agreeing_pairs(
         beyond = signs[rows] @ signs[later].T
         beyond -= expected_signs[rows] @ expected_signs[later].T
         beyond -= (excess - _SEARCH.rounding) * n_common - allowed * np.sqrt(n_common)
-        pairs.append(np.stack(np.nonzero(np.triu(beyond > 0, 1))) + rows.start)
+        first, second = np.nonzero(beyond > 0)
+        later_second = second > first
+        pairs.append(np.stack([first[later_second], second[later_second]]) + rows.start)
     return np.concatenate(pairs, axis=1)
 
 

@@ -104,22 +104,27 @@ class _Bank(NamedTuple):
         """Log likelihood of the counts of each item, averaged over curves of other items."""
         from scipy.special import betaln
 
+        n_right, n = counts.rows.transpose(2, 0, 1)
+        log_p = np.log(self.curves.T)
+        log_q = np.log1p(-self.curves.T)
+        is_binomial = np.isinf(self.precision)
         tables = []  # beta-binomial log likelihoods of counts under each curve, by group
-        for occurring, p in zip(counts.occurring, self.curves.T, strict=True):
-            n_right, n = occurring.T[:, :, None]
-            if np.isinf(self.precision):
-                of_counts = n_right * np.log(p) + (n - n_right) * np.log1p(-p)
-            else:
+        if not is_binomial:
+            for occurring, p in zip(counts.occurring, self.curves.T, strict=True):
+                k, m = occurring.T[:, :, None]
                 a, b = self.precision * p, self.precision * (1 - p)
-                of_counts = betaln(a + n_right, b + n - n_right) - betaln(a, b)
-            tables.append(of_counts.astype(np.float32))
-        log_weight = np.log(self.weight).astype(np.float32)
-        log_likelihood = np.empty(len(counts.rows))
-        for block in blocks(len(counts.rows), len(self.curves)):
+                of_counts = betaln(a + k, b + m - k) - betaln(a, b)
+                tables.append(of_counts.astype(np.float32))
+        log_weight = np.log(self.weight)
+        log_likelihood = np.empty(len(n))
+        for block in blocks(len(n), len(self.curves)):
+            if is_binomial:
+                total = n_right[block] @ log_p + (n - n_right)[block] @ log_q
+            else:
+                codes = zip(tables, counts.codes[block].T, strict=True)
+                total = np.sum([table[code] for table, code in codes], axis=0)
             same_kind = counts.kind[block, None] == self.kind
-            total = np.where(same_kind, -np.inf, log_weight)
-            for table, code in zip(tables, counts.codes[block].T, strict=True):
-                total += table[code]
+            total = np.where(same_kind, -np.inf, total + log_weight).astype(np.float32)
             top = total.max(axis=1, keepdims=True)
             total -= top
             weight = self.weight.sum() - same_kind @ self.weight
