@@ -319,15 +319,14 @@ def covariances(
         along_all = patterns.copies(scored(directions))
         exponential = scores.exponential and scores.complete and not population.n
         kind = _CompleteData if exponential else _Polynomials
-        missing: Any = kind(scores, along_all)
-        system, of_population_known = scores.system(missing.add)
+        collected = kind(scores, along_all)
+        system, of_population_known = scores.system(collected.add)
+        missing = collected.total()
     else:
         system, of_population_known = scores.system(None)
         moved = parameters.common_moves(items)
         directions, alone = in_common(patterns, parameters, system, of_prior, moved)
-        missing = _FewDirections(scores, patterns.copies(scored(directions)))
-        for part in scores.parts():
-            missing.add(part)
+        missing = _along_nodes(scores, patterns.copies(scored(directions)))
     n_directions = directions.shape[2]
     moves = scored(directions)
     n_scored = moves.shape[2]
@@ -344,7 +343,7 @@ def covariances(
     information[:, n_scored:] += border
     information[n_scored:] += border.T
     information[n_scored:, n_scored:] += of_prior.corner
-    information[:n_scored, :n_scored] -= missing.total()
+    information[:n_scored, :n_scored] -= missing
     of_population = slice(n_scored - population.n, n_scored)
     information[of_population, of_population] += of_population_known
 
@@ -620,45 +619,36 @@ class _CompleteData:
         return missing
 
 
-class _FewDirections:
+def _along_nodes(scores: _Scores, moves: Array) -> Array:
     """Missing information along a few directions, of many items.
 
     Products with sparse responses stay small.
     """
-
-    def __init__(self, scores: _Scores, moves: Array) -> None:
-        self.scores = scores
-        self.moves = moves
-        self.missing = np.zeros((moves.shape[2], moves.shape[2]))
-
-    def add(self, part: Part) -> None:
-        """Add some respondents."""
-        scores = self.scores
-        theta = scores.theta
-        along = np.zeros((len(self.missing), *part.weights.shape))
+    n_moves = moves.shape[2]
+    theta = scores.theta
+    population = scores.population
+    of_population = population.scores(theta)[:, :, None]
+    missing = np.zeros((n_moves, n_moves))
+    for part in scores.parts():
+        along = np.zeros((n_moves, *part.weights.shape))
         for k, table in enumerate(scores.tables):
             count = scores.count(k, part)
-            moves = self.moves[:, : table.shape[1]].transpose(2, 1, 0)
+            directions = moves[:, : table.shape[1]].transpose(2, 1, 0)
             if count is None:
-                along += np.tensordot(moves, table, ((1, 2), (1, 2)))[:, :, None]
+                along += np.tensordot(directions, table, ((1, 2), (1, 2)))[:, :, None]
                 continue
-            for r, direction in enumerate(moves):
+            for r, direction in enumerate(directions):
                 moved = (table * direction).sum(axis=1)
                 along[r] += (count @ moved.T).T
         if scores.exponential:
-            of_slopes = (part.right @ self.moves[:, 0]).T
+            of_slopes = (part.right @ moves[:, 0]).T
             along += of_slopes[:, None] * theta[:, None]
-        population = scores.population
-        real = population.real[part.respondents]
-        along[len(along) - population.n :] += population.scores(theta)[:, :, None] * real
+        along[n_moves - population.n :] += of_population * population.real[part.respondents]
         along -= np.einsum("rtn,tn->rn", along, part.weights)[:, None]
         along *= np.sqrt(part.counted)
-        flat = along.reshape(len(along), -1)
-        self.missing += flat @ flat.T
-
-    def total(self) -> Array:
-        """Covariances of the scores, (r, r)."""
-        return self.missing
+        flat = along.reshape(n_moves, -1)
+        missing += flat @ flat.T
+    return missing
 
 
 class _Polynomials:
