@@ -569,7 +569,7 @@ def _ease(right: Floats, tried: Floats) -> Floats:
     """
     of_item, of_respondent = tried.sum(axis=0), tried.sum(axis=1)
     if tried.min() == tried.max():
-        return right.sum(axis=0) / of_item
+        return np.asarray(right.sum(axis=0) / of_item)
     shares = tried / of_respondent[:, None]
     normal = np.diag(of_item + _ONE_ABILITY.ridge).astype(np.float64) - tried.T @ shares
     excess = right.sum(axis=0) - shares.T @ right.sum(axis=1)

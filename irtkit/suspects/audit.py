@@ -115,7 +115,7 @@ class Audit(Printed):
         called = int(suspects["called"].sum())
         p = suspects["p_wrong_key"]
         without_p = any(finding.code == "few-for-keys" for finding in self.findings)
-        without_p |= len(p) > 0 and p.isna().all()
+        without_p |= len(p) > 0 and bool(p.isna().all())
         code = "items-to-read"
         if self.prior is None and not len(suspects):
             code = "none-called"

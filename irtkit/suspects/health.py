@@ -480,7 +480,8 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
         "n_respondents": n.astype(np.int64),
     }
     order = np.lexsort((-n, unlike))
-    return pd.DataFrame(columns).iloc[order[kept[order]]].reset_index(drop=True)
+    table: pd.DataFrame = pd.DataFrame(columns).iloc[order[kept[order]]].reset_index(drop=True)
+    return table
 
 
 def _groups(pairs: pd.DataFrame, labels: pd.Index) -> NDArray[np.object_]:

@@ -291,7 +291,7 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
     n_eff = result.near_duplicates.n_eff
     is_few = n_eff < _TUNED.fewest_systems
     if is_few:
-        values = {"n": round(n_eff), "least": _TUNED.fewest_systems}
+        values: dict[str, Any] = {"n": round(n_eff), "least": _TUNED.fewest_systems}
         findings.append(Finding("few-for-keys", "warning", values))
     elif is_many:
         values = {"share": share, "most": _TUNED.many_wrong}
