@@ -176,7 +176,8 @@ def _compared(
     first, second = places.reshape(2, -1)
     for answered, share, p in _answers(result, compared[members]):
         for pairs in blocks(len(first), p.shape[1]):
-            k, m = first[pairs], second[pairs]
+            k = first[pairs]
+            m = second[pairs]
             common = answered[k] * answered[m]
             agreed = _both(share[k], share[m])
             expected = _both(p[k], p[m])
@@ -207,7 +208,8 @@ def clustered_share(
     family = np.unique(family[scored], return_inverse=True)[1]
     if family.max(initial=0) < 1:
         raise ValueError("families must name at least two families")
-    by_respondent, by_family = 0.0, 0.0
+    by_respondent = 0.0
+    by_family = 0.0
     respondents = np.arange(len(family))
     for _, right, trials in item_blocks(result, scored):
         terms = (trials, trials * score, right, trials * score**2, right * score)

@@ -120,7 +120,8 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
     inferred = not guess.any()
     guess = guess + 0.5 * inferred
     guessed = (guess > 0).astype(np.float64)
-    asked, right = patterns.response_scores(guessed), patterns.scores(guessed)
+    asked = patterns.response_scores(guessed)
+    right = patterns.scores(guessed)
     expected = patterns.response_scores(guess)
     reach = _CHANCE.quantile * np.sqrt(patterns.response_scores(guess * (1 - guess)))
     judged = patterns.real & (asked >= _CHANCE.fewest_items)
@@ -250,7 +251,8 @@ def connectivity_of(
     """
     if patterns.complete:
         return Connectivity()
-    right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
+    right = patterns.margins.item_right[REAL]
+    responses = patterns.margins.item_responses[REAL]
     fixed = np.zeros(len(responses), np.bool_) if fixed is None else fixed
     information = _information(parameters, sd, right / np.maximum(responses, 1))
     for linked, items in ((False, responses > 0), (True, information > 0)):
@@ -317,7 +319,8 @@ def _components(
     sizes = (np.bincount(numbers)[1:] for numbers in (of_items, of_respondents))
     order = np.lexsort([-size for size in sizes])  # the most respondents first
     number = np.concatenate([[0], 1 + np.argsort(order)])
-    of_respondents, of_items = number[of_respondents], number[of_items]
+    of_respondents = number[of_respondents]
+    of_items = number[of_items]
 
     # Items that do not link belong to the only component in which they were answered.
     responses = np.maximum(patterns.margins.item_responses[REAL], 1)
@@ -333,7 +336,8 @@ def _information(parameters: ItemParameters, sd: float, p: Array) -> Array:
 
     It is less as abilities spread, over which p is a mean.
     """
-    a, c = parameters.discrimination * sd, parameters.guessing
+    a = parameters.discrimination * sd
+    c = parameters.guessing
     risen = a * np.maximum(p - c, 0) / (1 - c)
     flatter = np.sqrt(1 + _FLATTENED * a**2)
     return np.asarray(np.nan_to_num(risen**2 * (1 - p) / np.maximum(p, 1e-300) / flatter))
@@ -343,7 +347,8 @@ def _information_along(
     patterns: Patterns, parameters: ItemParameters, sd: float, fixed: NDArray[np.bool_], x: Array
 ) -> tuple[float, float]:
     """xᵀLx and xᵀRx, at the proportion correct of each side."""
-    right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
+    right = patterns.margins.item_right[REAL]
+    responses = patterns.margins.item_responses[REAL]
     overall = right / np.maximum(responses, 1)
     moments = np.zeros((3, len(right)))  # Information times 1, x and x², by item.
     for side in (x < 0, x > 0):
@@ -503,14 +508,17 @@ def cells_tested(patterns: Patterns) -> tuple[Floats, Floats] | None:
         who = np.sort(np.random.default_rng(0).choice(who, most, replace=False))
     right, tried = patterns.dense(who, items, np.float32)
     enough = np.count_nonzero(tried, axis=1) >= _ONE_ABILITY.least_responses
-    right, tried = right[enough], tried[enough]
+    right = right[enough]
+    tried = tried[enough]
     asked = np.count_nonzero(tried, axis=0) >= _ONE_ABILITY.least_responses
-    right, tried = right[:, asked], tried[:, asked]
+    right = right[:, asked]
+    tried = tried[:, asked]
     n_right = right.sum(axis=0)
     varied = (n_right > 0) & (n_right < tried.sum(axis=0))
     if len(right) < _ONE_ABILITY.least_respondents or varied.sum() < _ONE_ABILITY.least_items:
         return None
-    right, tried = right[:, varied], tried[:, varied]
+    right = right[:, varied]
+    tried = tried[:, varied]
     answering = tried.any(axis=1)  # some answered only items that were left out
     return (right, tried) if answering.all() else (right[answering], tried[answering])
 
@@ -541,7 +549,8 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     squares = residual * residual
     residual *= np.sqrt(m / np.maximum(squares.sum(axis=1), least_of_respondent))[:, None]
 
-    rows, columns = n - basis.shape[1], m - 1
+    rows = n - basis.shape[1]
+    columns = m - 1
     total = float(np.vdot(residual, residual))
     if total < 1e-6 * residual.size:  # the curves fit perfectly
         return np.zeros(2), expected
@@ -549,7 +558,8 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     products *= rows * columns / total
 
     # Johnstone's edge and width of the largest eigenvalue, and the mean of John's statistic.
-    root, other_root = (rows - 1) ** 0.5, columns**0.5
+    root = (rows - 1) ** 0.5
+    other_root = columns**0.5
     edge = (root + other_root) ** 2
     width = (root + other_root) * (1 / root + 1 / other_root) ** (1 / 3)
     values, _ = largest_eigenvectors(
@@ -567,7 +577,8 @@ def _ease(right: Floats, tried: Floats) -> Floats:
     Where all cells are answered, these are the proportions correct. Otherwise they allow for who
     answered an item.
     """
-    of_item, of_respondent = tried.sum(axis=0), tried.sum(axis=1)
+    of_item = tried.sum(axis=0)
+    of_respondent = tried.sum(axis=1)
     if tried.min() == tried.max():
         return np.asarray(right.sum(axis=0) / of_item)
     shares = tried / of_respondent[:, None]
@@ -583,7 +594,8 @@ def _basis(score: Floats, n_responses: float) -> Floats:
     are evenly spaced in a normal score. Evenly spaced quantiles would leave too few kinks among the
     few respondents who get an easy item wrong.
     """
-    fewest, most = _ONE_ABILITY.least_kinks, _ONE_ABILITY.most_kinks
+    fewest = _ONE_ABILITY.least_kinks
+    most = _ONE_ABILITY.most_kinks
     n = int(np.clip(n_responses // _ONE_ABILITY.per_kink, fewest, most))
     last = _NORMAL.inv_cdf(min(_ONE_ABILITY.per_kink / 2 / n_responses, 0.25))
     shares = [_NORMAL.cdf(place) for place in np.linspace(last, -last, n)]

@@ -158,7 +158,9 @@ def pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
         return np.asarray(matrix.ravel()[chosen], dtype=np.float64)
 
     first, second = np.divmod(chosen, len(who))
-    z, error, common = of_pairs(z), of_pairs(error), of_pairs(common)
+    z = of_pairs(z)
+    error = of_pairs(error)
+    common = of_pairs(common)
     size = np.sqrt(of_pairs(expected) / error)
     whole = np.sqrt(variance.sum(axis=1, dtype=np.float64))
     pull = ability[first] * ability[second]
@@ -175,7 +177,8 @@ def pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
 def _sampled(compared: NDArray[np.bool_], far: NDArray[np.bool_]) -> tuple[Places, Array]:
     """Flat places of pairs, at most 16,384 of each side of the limit, and their weights."""
     generator = np.random.default_rng(0)
-    places, weights = [], []
+    places = []
+    weights = []
     for side in (np.flatnonzero(compared & far), np.flatnonzero(compared & ~far)):
         sample = side
         if len(side) > _MOST_PAIRS:
@@ -190,7 +193,8 @@ def spread_items(patterns: Patterns, most: int, rare: float = 0.0) -> Places:
 
     They are evenly spaced in easiness, or the most answered if the responses are sparse.
     """
-    right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
+    right = patterns.margins.item_right[REAL]
+    responses = patterns.margins.item_responses[REAL]
     share = right / np.maximum(responses, 1)
     varied = np.flatnonzero((share > rare) & (share < 1 - rare))
     every = 1 if patterns.sparse else max(-(-len(varied) // most), 1)
@@ -239,12 +243,15 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
     mean. None unless two groups are likelier by far than one with the same λ. A further ability
     makes as many pairs unlike, N(d + λx − m, s₁²): their share is learned last.
     """
-    z, x, weight = pairs.z, pairs.steeper, pairs.weight
+    z = pairs.z
+    x = pairs.steeper
+    weight = pairs.weight
     n = weight.sum()
     p = (z > _TUNED.first_z).astype(np.float64)
     reached = -np.inf
     for step in range(1, _STEPS + 1):
-        alike, rest = weight * p, weight * (1 - p)
+        alike = weight * p
+        rest = weight * (1 - p)
         if min(alike.sum(), rest.sum()) < 1:  # less than one pair
             return None
         centred = x - rest @ x / rest.sum()
@@ -259,7 +266,8 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
         log_usual = np.log(1 - share) + _log_normal(beyond, usual_sd)
         log_alike = np.log(share) + _log_normal(beyond - mean, sd)
         (_, p), log_density = memberships(np.stack([log_usual, log_alike]))
-        last, reached = reached, float(weight @ log_density)
+        last = reached
+        reached = float(weight @ log_density)
         of_one_group = float(weight @ _log_normal(of_all, _sd(of_all, weight)))
         needed = of_one_group + _TUNED.gain / 2 * weight.max()
         if reached < last + _LEAST_GAIN * weight.max():

@@ -172,7 +172,8 @@ class Patterns:
     @cached_property
     def margins(self) -> Margins:
         """Right responses and responses by item and by respondent."""
-        columns, n_groups = self.cells.shape[1], max(2, int(self.group.max()) + 1)
+        columns = self.cells.shape[1]
+        n_groups = max(2, int(self.group.max()) + 1)
         item_right, item_responses = np.zeros((2, n_groups, columns))
         for group in range(n_groups):
             if (self.group == group).any():
@@ -259,14 +260,16 @@ class Patterns:
         right = self.cells[rows][:, items]
         tried = right >= 0 if self.trials is None else self.trials[rows][:, items]
         if self.sparse:
-            right, tried = right.toarray(), tried.toarray()
+            right = right.toarray()
+            tried = tried.toarray()
         return np.maximum(right, 0).astype(dtype), tried.astype(dtype)
 
     def chosen(self, which: NDArray[Any] | slice) -> Patterns:
         """Return some of the patterns."""
         frequency = None if self.frequency is None else self.frequency[which]
         trials = None if self.trials is None else self.trials[which]
-        cells, group = self.cells[which], self.group[which]
+        cells = self.cells[which]
+        group = self.group[which]
         return Patterns(cells, trials, group, frequency, self.multiplicity, self.scored)
 
     def with_weights(self, frequency: Array | None, multiplicity: Array | None = None) -> Patterns:
@@ -302,7 +305,8 @@ class Patterns:
         """Return the same cells, with scores for some items, those of others for one trial each."""
         if self.scored is None and not scored.any():
             return self
-        cells, trials = self.cells, self.trials
+        cells = self.cells
+        trials = self.trials
         if trials is None:
             cells, trials = np.maximum(cells, 0), (cells >= 0).astype(np.uint8)
         of_items = scored if scored.any() else None
@@ -331,7 +335,8 @@ class Patterns:
 
     def _times(self, by_item: Any, by_trials: Callable[[Array], Array]) -> Patterns:
         """Multiply the numbers of every cell by a factor of its item and one of its trials."""
-        right, tried = self.cells.astype(np.float32), self.trials.astype(np.float32)
+        right = self.cells.astype(np.float32)
+        tried = self.trials.astype(np.float32)
         if self.sparse:
             factor = np.broadcast_to(by_item, self.cells.shape[1])[tried.indices]
             factor = (factor * by_trials(tried.data)).astype(np.float32)
@@ -346,7 +351,8 @@ class Patterns:
     def with_columns(self, columns: Places) -> Patterns:
         """Return some items, or the same several times, each as one."""
         if self.sparse:
-            cells, trials = self.cells[:, columns], self.trials[:, columns]
+            cells = self.cells[:, columns]
+            trials = self.trials[:, columns]
         else:
             cells = np.ascontiguousarray(self.cells[:, columns])
             trials = None if self.trials is None else np.ascontiguousarray(self.trials[:, columns])
@@ -421,7 +427,9 @@ def merged(whole: Patterns, of_items: Array | None = None) -> tuple[Patterns, Pl
     ``of_items``, (k, n_columns), is what identical columns must have in common as well.
     """
     n, columns = whole.cells.shape
-    patterns, respondents, items = whole, np.arange(n), np.arange(columns)
+    patterns = whole
+    respondents = np.arange(n)
+    items = np.arange(columns)
     if whole.sparse:
         return patterns, respondents, items
     generator = np.random.default_rng(0)
@@ -436,7 +444,8 @@ def merged(whole: Patterns, of_items: Array | None = None) -> tuple[Patterns, Pl
     totals = patterns.margins.item_right.sum(axis=0)
     if len(np.unique(totals)) > _WORTH_MERGING * columns:  # copies have equal totals
         return patterns, respondents, items
-    keys, trials = patterns.column_keys(generator), patterns.trials
+    keys = patterns.column_keys(generator)
+    trials = patterns.trials
     if of_items is not None:
         alike = np.unique(np.vstack([keys, of_items]), axis=1, return_inverse=True)[1]
         keys = alike.ravel().astype(np.float64)
@@ -470,7 +479,8 @@ def float_blocks(
     ``n_points`` is how many numbers are worked on for a row besides its cells. What is yielded
     lives until the next part: memory is taken once, which saves time. Of sparse cells it is sparse.
     """
-    cells, trials = patterns.cells, patterns.trials
+    cells = patterns.cells
+    trials = patterns.trials
     n, columns = cells.shape
     if patterns.sparse:
         for rows in blocks(n, max(cells.nnz // n, n_points)):

@@ -117,7 +117,8 @@ def slope_signs(patterns: Patterns, share: float = 1.0) -> SlopeSigns:
 
 def proportion_score(patterns: Patterns) -> ProportionScore:
     """Proportion correct of all respondents, less the mean easiness of the items answered."""
-    scored, margins = patterns.answering, patterns.margins
+    scored = patterns.answering
+    margins = patterns.margins
     per_response = np.where(scored, 1 / np.maximum(margins.respondent_responses, 1), 0.0)
     value = right = per_response * margins.respondent_right
     if not patterns.complete:
@@ -127,7 +128,8 @@ def proportion_score(patterns: Patterns) -> ProportionScore:
         for _ in range(_LEARNING.most_turns):
             ability = (right - easiness_met) * scored
             easiness = share - patterns.response_sums(ability) / responses
-            last, easiness_met = easiness_met, per_response * patterns.response_scores(easiness)
+            last = easiness_met
+            easiness_met = per_response * patterns.response_scores(easiness)
             easiness_met[scored] -= easiness_met[scored].mean()
             if np.abs(easiness_met - last).max() < _LEARNING.settled:
                 break
@@ -229,18 +231,21 @@ def learned_mixture(score: SlopeScore) -> SlopeMixture:
     """
     every = -(-len(score.score) // _LEARNING.most_items)
     sample = np.lexsort((score.information, np.nan_to_num(score.z)))[every // 2 :: every]
-    u, v = score.score[sample], score.information[sample]
+    u = score.score[sample]
+    v = score.information[sample]
     least = 0.1 / np.sqrt(v.max() + _LEARNING.no_variance)
     second_moment = max((u**2 - v).sum(), 0) / max((v**2).sum(), _LEARNING.no_variance)
     typical = max(np.sqrt(second_moment), least)
-    spread, flat_spread = _LEARNING.spread * typical, _LEARNING.flatness * typical
+    spread = _LEARNING.spread * typical
+    flat_spread = _LEARNING.flatness * typical
     mixture = SlopeMixture(typical, spread, flat_spread, _USUAL)
     pseudo = _LEARNING.pseudo_items * _USUAL
     reached = -np.inf
     for _ in range(_LEARNING.most_steps):
         kinds = _Kinds.of(SlopeScore(u, v), mixture)
         p, log_density = memberships(kinds.log_joint)
-        last, reached = reached, float(log_density.sum())
+        last = reached
+        reached = float(log_density.sum())
         if reached < last + _LEARNING.least_gain:
             break
         steep = p[:2]
@@ -311,7 +316,8 @@ def false_discovery(p: Array) -> Array:
     """
     from scipy.stats import false_discovery_control
 
-    q, tested = np.full(len(p), np.nan), ~np.isnan(p)
+    q = np.full(len(p), np.nan)
+    tested = ~np.isnan(p)
     if tested.any():
         q[tested] = false_discovery_control(p[tested])
     return q

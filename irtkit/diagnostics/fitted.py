@@ -33,7 +33,8 @@ class Fitted(NamedTuple):
 
     def of_items(self, which: NDArray[np.intp]) -> Fitted:
         """Return some of the items, abilities as they are."""
-        cells, items = self.cells[:, which], self.items.chosen(which)
+        cells = self.cells[:, which]
+        items = self.items.chosen(which)
         return self._replace(cells=cells, items=items, places=self.places[which])
 
     @property

@@ -191,7 +191,8 @@ def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> dict[str, Arr
         sums.append(np.stack([(term * answered).sum(axis=axis) for term in terms]))
     totals = np.concatenate(sums, axis=1) if by_respondent else np.sum(sums, axis=0)
     n, square, variance, relative, spread, relative_spread = totals
-    infit, outfit = square / variance, relative / n
+    infit = square / variance
+    outfit = relative / n
     return {
         "infit": infit,
         "outfit": outfit,
@@ -219,7 +220,8 @@ def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
     n = counts.astype(np.float64)
     # groups of equal size, or every score, each with two respondents or more
     size = n.sum() / _GROUPS if len(n) > _MOST_SCORES else 0.0
-    starts_of_groups, held = [0], 0.0
+    starts_of_groups = [0]
+    held = 0.0
     for k, more in enumerate(n):
         if held > 1 and held >= size:
             starts_of_groups.append(k)

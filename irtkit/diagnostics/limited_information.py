@@ -108,7 +108,10 @@ def model_fit(result: FitResult) -> ModelFit:
 
     result = result_for("model_fit", result)
     margins = margins_of(result)
-    n, n_items, df, m2 = margins.n, len(margins.p), margins.df, m_2(margins)
+    n = margins.n
+    n_items = len(margins.p)
+    df = margins.df
+    m2 = m_2(margins)
     if np.isnan(m2):
         raise ValueError(
             f"model_fit: the margins of these {n_items} items and their pairs do not "
@@ -116,7 +119,8 @@ def model_fit(result: FitResult) -> ModelFit:
             'cannot be computed. Try: a simpler model, or prior="weak".'
         )
     share = result.evidence
-    counted, n_counted = share * m2, share * n
+    counted = share * m2
+    n_counted = share * n
     bounds = [  # noncentral chi-squares of which M2 is the 95 and 5 % quantile
         max(float(chndtrinc(counted, df, tail)), 0.0) if chndtr(counted, df, 0.0) > tail else 0.0
         for tail in (1 - _TAIL, _TAIL)
@@ -124,7 +128,8 @@ def model_fit(result: FitResult) -> ModelFit:
     low, high = ((excess / (df * (n_counted - 1))) ** 0.5 for excess in bounds)
     observed, expected = (_correlations(both) for both in (margins.observed, margins.expected))
     pairs = np.triu_indices(n_items, 1)
-    alone, alone_df = n_counted * float((observed[pairs] ** 2).sum()), len(pairs[0])
+    alone = n_counted * float((observed[pairs] ** 2).sum())
+    alone_df = len(pairs[0])
     ratio = alone / alone_df
     return ModelFit(
         model=result.model,

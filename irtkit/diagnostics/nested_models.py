@@ -124,7 +124,8 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
         if finding.severity == "warning":
             warn(finding)
     degrees_of_freedom = larger.n_parameters - smaller.n_parameters
-    evidence, statistic = larger.evidence, larger.evidence * statistic
+    evidence = larger.evidence
+    statistic = larger.evidence * statistic
     p_value = chdtrc(degrees_of_freedom, max(statistic, 0.0))
     if evidence < 1:
         # repeated trials of a cell are one answer, as near-duplicates take them

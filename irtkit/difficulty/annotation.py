@@ -186,7 +186,8 @@ def impact(
             }
         )
     table = pd.DataFrame(records, pd.Index(samples, name="sample"))
-    penalty, scratch = table["penalty"], table["scratch"]
+    penalty = table["penalty"]
+    scratch = table["scratch"]
     ratio = penalty / scratch.where(scratch > 0)
     table.insert(0, "impact", ratio.where(penalty > 0, 0.0))
     totals: Any = table.loc[:, "penalty":"adds"].sum().to_dict()

@@ -170,7 +170,8 @@ class _Predictor:
     def probability(self, right: Array, trials: Array | None) -> Array:
         """P(right), averaged over the posterior of ability as a normal distribution."""
         if not np.isscalar(self.worth):  # trials are known beside scores
-            right, trials = right * self.worth, trials * self.worth
+            right = right * self.worth
+            trials = trials * self.worth
         likelihoods = [
             curves.log_likelihood(right[:, part], None if trials is None else trials[:, part])
             for curves, part in zip(self.curves, self.parts, strict=True)

@@ -53,11 +53,13 @@ def rank_agreement(first: Levels, second: Levels) -> RankAgreement:
     if first.max(initial=0) == 0 or second.max(initial=0) == 0:
         return RankAgreement(*[float("nan")] * 4)
     rho = spearman(first, second)
-    low, high = rho, rho
+    low = rho
+    high = rho
     if abs(rho) < 1:
         z = np.arctanh(rho)
         half = Z95 * _error(first, second) / (1 - rho**2)
-        low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
+        low = float(np.tanh(z - half))
+        high = float(np.tanh(z + half))
     kendall = float(stats.kendalltau(first, second, variant="b").statistic)
     return RankAgreement(rho, low, high, kendall)
 
@@ -105,7 +107,8 @@ def _error(first: Levels, second: Levels) -> float:
     """Standard error of Spearman's ρ."""
     x = _deviations(first)
     y = _deviations(second)
-    sx, sy = x.std(), y.std()
+    sx = x.std()
+    sy = y.std()
     rho = np.mean(x * y) / (sx * sy)
     square_x = x**2 + 2 * _mean_above(first, x)
     square_y = y**2 + 2 * _mean_above(second, y)

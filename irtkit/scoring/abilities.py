@@ -152,7 +152,8 @@ def _highest(
     at_end = ends.any(axis=1)
     before = np.where(at_end, highest, np.maximum(highest - 1, 0))
     after = np.where(at_end, highest, np.minimum(highest + 1, len(theta) - 1))
-    low, high = theta[before], theta[after]
+    low = theta[before]
+    high = theta[after]
     # the maximum of the parabola through the highest node and its neighbours
     inside = np.clip(highest, 1, len(theta) - 2)
     around = inside[:, None] + np.arange(-1, 2)

@@ -221,7 +221,8 @@ def _constants(
     weights = np.sqrt(_WEIGHTS)[:, None]
 
     def off(constants: Array) -> Array:
-        slope, intercept = np.exp(constants[0]), constants[1]
+        slope = np.exp(constants[0])
+        intercept = constants[1]
         linked = _moved(later.parameters, slope, intercept)
         off_by = linked.probability(ability) - wanted
         if method == "Stocking-Lord":

@@ -258,7 +258,8 @@ def audit(
     import pandas as pd
 
     result = result_for("audit", result)
-    responses, family = result.responses, None
+    responses = result.responses
+    family = None
     thresholds = fdr, extreme_difficulty, chance
     items, prior, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)
     if responses is not None and responses.is_sparse:

@@ -295,14 +295,17 @@ def _p_negative(
     """Probability that each slope is below 0, and what limits it."""
     if result.responses is None:
         return result.p_negative, []
-    signs, unit, n = result.signs, "systems", round(result.near_duplicates.n_eff)
+    signs = result.signs
+    unit = "systems"
+    n = round(result.near_duplicates.n_eff)
     p_negative = result.p_negative
     if families is not None:
         family = family_codes(result, families)
         share = clustered_share(result, signs.proportion, family)
         if share < signs.share:  # families may miss near-duplicates
             signs = signs.weighted(share)
-            unit, n = "families", len(np.unique(family[~result.synthetic]))
+            unit = "families"
+            n = len(np.unique(family[~result.synthetic]))
         p_negative = signs.p_negative
     return p_negative, power_limits(signs, fdr, n, unit)
 
@@ -367,9 +370,11 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     rows = []
     for of_best, all_given, is_right in zip(strong.T, codes.T, right.T, strict=True):
         counts = np.bincount(of_best[of_best >= 0], minlength=1)
-        answer, share = -1, np.nan
+        answer = -1
+        share = np.nan
         if counts.any():
-            answer, share = int(counts.argmax()), float(counts.max() / counts.sum())
+            answer = int(counts.argmax())
+            share = float(counts.max() / counts.sum())
         marked = np.unique(all_given[is_right & (all_given >= 0)])
         key = int(marked[0]) if len(marked) == 1 else -1
         rows.append((answer, share, key))

@@ -117,7 +117,8 @@ class Health(Printed):
 
     def __repr__(self) -> str:
         whole: Any = self.table.iloc[0]
-        n, n_items = int(whole["separating"]), int(whole["n_items"])
+        n = int(whole["separating"])
+        n_items = int(whole["n_items"])
         return f"Health({n:,} of {n_items:,} items separate the {self.n_best} best systems)"
 
     def shown(self) -> Shown:
@@ -393,7 +394,8 @@ def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
     systems = np.flatnonzero(result.answering)
     right, tried = result.patterns.dense(systems, np.flatnonzero(is_rubric))
     answered = tried > 0
-    low, high = answered & (right == 0), answered & (right == tried)
+    low = answered & (right == 0)
+    high = answered & (right == tried)
     values = {"low": low.sum() / answered.sum(), "high": high.sum() / answered.sum()}
     findings.append(Finding("marks-at-ends", "note", values))
     return findings
@@ -585,7 +587,8 @@ def _findings(table: pd.DataFrame, pairs: pd.DataFrame) -> list[Finding]:
         ("items-at-floor", "floor", True),
         ("few-separating", "separating", False),
     ):
-        n, of = table[column].to_numpy(), table["n_items"].to_numpy()
+        n = table[column].to_numpy()
+        of = table["n_items"].to_numpy()
         there = n[0] >= _MANY * of[0] if too_many else n[0] < _FEW * of[0]
         chance = bdtrc(n - 1, of, _MANY) if too_many else bdtr(n, of, _FEW)
         tasks = [str(task) for task in table.index[1:][chance[1:] <= _LEVEL]]

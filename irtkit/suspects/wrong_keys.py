@@ -84,7 +84,8 @@ class _Counts(NamedTuple):
         flat = np.column_stack([pairs.reshape(len(pairs), -1), kind])
         _, first, of_item = np.unique(flat, axis=0, return_index=True, return_inverse=True)
         rows = pairs[first]
-        occurring, codes = [], []
+        occurring = []
+        codes = []
         for group in rows.transpose(1, 0, 2):
             counts, code = np.unique(group, axis=0, return_inverse=True)
             occurring.append(counts)
@@ -112,7 +113,8 @@ class _Bank(NamedTuple):
         if not is_binomial:
             for occurring, p in zip(counts.occurring, self.curves.T, strict=True):
                 k, m = occurring.T[:, :, None]
-                a, b = self.precision * p, self.precision * (1 - p)
+                a = self.precision * p
+                b = self.precision * (1 - p)
                 of_counts = betaln(a + k, b + m - k) - betaln(a, b)
                 tables.append(of_counts.astype(np.float32))
         log_weight = np.log(self.weight)
@@ -135,7 +137,8 @@ class _Bank(NamedTuple):
 
     def moved(self, counts: _Counts) -> Array:
         """The same with moved keys, averaged over shares of those who fail an item."""
-        error, of_share = _TUNED.error, []
+        error = _TUNED.error
+        of_share = []
         for share in _TUNED.chosen:
             curves = error + (1 - 2 * error) * share * (1 - self.curves)
             of_share.append(self._replace(curves=curves).likelihood(counts))
@@ -143,13 +146,15 @@ class _Bank(NamedTuple):
 
     def likeliest(self, counts: _Counts) -> _Bank:
         """The same with the precision under which items are likeliest together."""
-        bank, most = self, -np.inf
+        bank = self
+        most = -np.inf
         for precision in _TUNED.precisions:
             other = self._replace(precision=precision)
             value = float(other.likelihood(counts).sum())
             if value < most:
                 break
-            bank, most = other, value
+            bank = other
+            most = value
         return bank
 
 

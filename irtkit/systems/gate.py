@@ -220,7 +220,8 @@ def _answers(run: ResponseMatrix) -> _Run:
 
     right, trials, scored = Shares.of(patterns_of(run, synthetic_is_real=True))
     answering = np.flatnonzero(trials.any(axis=1))
-    systems, items = pd.Index(run.respondents)[answering], pd.Index(run.items)
+    systems = pd.Index(run.respondents)[answering]
+    items = pd.Index(run.items)
     return _Run(
         pd.DataFrame(right[answering], systems, items),
         pd.DataFrame(trials[answering], systems, items),
@@ -240,7 +241,8 @@ def _judged(
     difference = shares.right[0] - shares.right[1]
     # U of the module, and the standard error of one item at a drop of what is allowed
     number = np.arange(n_items) if cluster is None else cluster
-    sums, sizes = np.bincount(number, difference), np.bincount(number)
+    sums = np.bincount(number, difference)
+    sizes = np.bincount(number)
     whole = float((sizes**2).sum()) / n_items
     w = (whole + float(sums @ sums)) / (1 + float(np.abs(difference).sum()))
     k = max(float(ndtri(alpha)) ** 2, -float(np.log(alpha))) / n_items

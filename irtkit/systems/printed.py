@@ -148,7 +148,8 @@ def trials_shown(responses: ResponseMatrix, board: pd.DataFrame) -> Shown:
 
 def comparison_sentences(comparison: SystemComparison) -> Iterator[str]:
     """The comparison of two systems, before the items."""
-    first, second = printable(comparison.system), printable(comparison.other)
+    first = printable(comparison.system)
+    second = printable(comparison.other)
     items = counted(comparison.n_items, "item")
     # The score counts these items alone.
     of_all = abs(comparison.score_difference - comparison.difference) < 1e-9

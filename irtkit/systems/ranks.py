@@ -80,7 +80,8 @@ def _beyond(scores: Scores, p_value: float) -> Flags:
     The error of a difference is at most the sum of both errors about the mean error of all systems.
     Differences that exceed the bound with this sum are left out.
     """
-    n, value = len(scores.value), scores.value.astype(np.float32)
+    n = len(scores.value)
+    value = scores.value.astype(np.float32)
     se = np.sqrt(np.maximum(scores.relative_variance, scores.least))
     bounds = t_quantile(scores.df, 1 - p_value).astype(np.float32)
     apart = np.zeros((n, n), bool)
@@ -130,7 +131,8 @@ def _largest(scores: Scores, draws: NDArray[np.float32], pairs: Flags) -> NDArra
 
 def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple[Places, Places]:
     """Likely rank of each system, from and to, by draws of all true scores."""
-    n, value = len(scores.value), scores.value
+    n = len(scores.value)
+    value = scores.value
     if n == 1 or scores.df.min() < 1:
         return np.ones(n, np.int64), np.full(n, n)
     n_draws = _LIKELY_DRAWS if n <= MOST_DRAWN else _LIKELY_DRAWS // 2

@@ -78,8 +78,10 @@ class Shares(NamedTuple):
 
     def differences(self, cluster: Clusters | None = None) -> tuple[Array, Estimate]:
         """Items that pairs have in common, and their paired differences on these, (n, n) each."""
-        right, answered = self.right, (self.trials > 0).astype(np.float64)
-        n_items, total = answered @ answered.T, right @ answered.T
+        right = self.right
+        answered = (self.trials > 0).astype(np.float64)
+        n_items = answered @ answered.T
+        total = right @ answered.T
         total -= total.T.copy()
         counted = np.where(n_items > 0, n_items, np.nan)
         mean = total / counted
@@ -221,7 +223,8 @@ class Filling(NamedTuple):
         n, n_items = shares.right.shape
         slopes = self.items.discrimination.reshape(n_items, -1)
         guessing = self.items.guessing
-        p, variance = self.items.probability(theta), self.items.variance(theta)
+        p = self.items.probability(theta)
+        variance = self.items.variance(theta)
         rate = np.divide(p - guessing, p * (1 - guessing), out=np.zeros_like(p), where=p > 0)
         rise = self.items.top * variance * rate  # of P, by its logit
         inflation = 1 + np.maximum(shares.trials - 1, 0) * self.correlation
@@ -253,7 +256,8 @@ def scores_of(
 
     With the number of the ``task`` of each, tasks are given, and their items are a sample.
     """
-    n, n_items = answers.patterns.n, answers.patterns.n_items
+    n = answers.patterns.n
+    n_items = answers.patterns.n_items
     share = np.full(n_items, 1 / n_items) if weight is None else weight
     task = np.zeros(n_items, np.intp) if task is None else task
     group = np.arange(n_items) if cluster is None else cluster[answers.estimated]
@@ -363,7 +367,8 @@ def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
     items = result.parameters.chosen(estimated)
     if result.several is not None:
         fitted = result.several.fitted
-        ability, covariance = fitted.ability[places], fitted.ability_covariance[places]
+        ability = fitted.ability[places]
+        covariance = fitted.ability_covariance[places]
         roots = roots_of(fitted.items.covariance[estimated])
         expected = result.several.probability()[places][:, estimated].__getitem__
     else:
@@ -432,7 +437,8 @@ def all_answered(patterns: Patterns) -> bool:
 def clusters_of(result: FitResult, clusters: Any) -> Clusters | None:
     """Number the clusters of items, which are named by item or in a column of the item table."""
     if isinstance(clusters, str):
-        labels, responses = result.item_labels, result.responses
+        labels = result.item_labels
+        responses = result.responses
         clusters = by_label("clusters", clusters, labels, responses, "cluster", "item")
     return numbered_clusters(clusters, result.item_labels)
 

@@ -208,7 +208,8 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
     systems = np.flatnonzero(result.answering)
     typical = float(result.parameters.discrimination[used].mean())
     line, covariance, variance = _line(result, length, np.flatnonzero(used), typical)
-    rise, rise_se = float(line[1]), float(covariance[1, 1] ** 0.5)
+    rise = float(line[1])
+    rise_se = float(covariance[1, 1] ** 0.5)
     if rise <= 0:
         raise ValueError("difficulty must rise with minutes to give a horizon")
     ability = typical * result.ability[systems]
@@ -266,7 +267,8 @@ def _line(
     logits = slope * result.ability[result.answering, None] - difficulty
     log_likelihood = right.T @ logits - answered.T @ np.logaddexp(0, logits)
     design = np.stack([np.ones(used.size), length[used]], axis=1)
-    line, variance = np.zeros(2), 1.0
+    line = np.zeros(2)
+    variance = 1.0
     for _ in range(_TURNS):
         last = line
         squares = (difficulty - (design @ line)[:, None]) ** 2
