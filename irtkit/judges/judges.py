@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from irtkit.findings import Finding, ReadingError
 from irtkit.io.reading import as_responses, matrix_of, read_responses
-from irtkit.judges.agreement import Answers, agreement, preferences
+from irtkit.judges.agreement import agreement, pairs_of, preferences, surest
 from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, Ratings, severities
 from irtkit.printed import Printed, Shown
 from irtkit.responses import ResponseMatrix
@@ -24,16 +25,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.irf import Array
-    from irtkit.judges.agreement import Agreement
     from irtkit.judges.severity import Places, Severity
 
-_TESTS = "difference", "se", "p_value", "q_value"
 _LEAST_P = 0.001  # p-values below it are shown as such.
 _FDR = 0.05  # Rate of false ones among the preferences that are named.
 _RELIABLE = 0.9  # Reliability for which judges are counted.
-_MOST_JUDGES = 100  # Per answer, which are thought of.
-_SAME = 12  # Decimals of one test, that of two judges or families from either side.
-_HALF = 0.5  # Consistency below which a judge adds more noise than judgement.
 _STANDINGS = {
     "noise": "judge-noise",
     "reversed": "judge-reversed",
@@ -44,13 +40,15 @@ _STANDINGS = {
 }
 """Findings by how a judge stands to the others."""
 _FAULTY = ("noise", "reversed", "constant")  # Their marks say nothing about preferences of others.
+_GOOD = ("usable", "agrees with others")
 
 
 class Reliability(NamedTuple):
     """Variances of marks, and how reliable the mean mark of a system is (Brennan 2001).
 
     The variance of answers is NaN if no answer has two marks. Noise then includes it, and
-    reliability is known for one judge per answer alone.
+    reliability is known for one judge per answer alone. The variance of systems is NaN if judges
+    are not connected.
     """
 
     system: float
@@ -69,10 +67,8 @@ class Reliability(NamedTuple):
     @property
     def judges_needed(self) -> float:
         """Judges per answer for a reliability of 0.9 on as many items, NaN if unknown."""
-        if math.isnan(self.answer):
-            return math.nan
-        enough = (n for n in range(1, _MOST_JUDGES) if self.of(self.n_items, n) >= _RELIABLE)
-        return next(enough, math.inf)
+        allowed = self.n_items * self.system * (1 / _RELIABLE - 1) - self.answer
+        return math.inf if allowed <= 0 else max(float(np.ceil(self.noise / allowed)), 1.0)
 
 
 @dataclass(frozen=True)
@@ -96,10 +92,7 @@ class Judges(Printed):
     @property
     def tested(self) -> pd.DataFrame:
         """Rows of ``favours`` with a test, the surest first; of two with opposite signs one."""
-        tested = self.favours.dropna()
-        tested = tested.sort_values("difference", ascending=False, kind="stable")
-        size = tested[["difference", "p_value"]].abs().round(_SAME)
-        return tested[~size.duplicated()].sort_values("p_value", kind="stable")
+        return surest(self.favours)
 
     def shown(self) -> Shown:
         """Return the judges, whom they favour, and what limits their marks."""
@@ -202,74 +195,59 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     findings: list[Finding] = []
     matrix = _read(ratings, family, score_range, reading, findings)
     rated, names, items = _rated(matrix)
-    source = matrix.source
-    declared = score_range if source is None else source.settings.get("score_range")
-    scale = 1.0 if declared is None else float(abs(np.subtract(*declared)))
-    labels: list[Any] = [None] * matrix.n_respondents
+    labels: Any = [None] * matrix.n_respondents
     if family is not None:
         labels = by_label("family", family, matrix.respondents, matrix, "family")
     labels = [category_name(label) or None for label in labels]
     of_system, families = pd.factorize(np.array(labels, dtype=object))
     estimates = severities(rated)
-    marks = rated.mark + estimates.severity[rated.places[JUDGE]]
-    answers = Answers.of(rated, marks)
-    agreed = agreement(answers)
-    is_faulty = np.isin(agreed.standing, _FAULTY)
-    answers = replace(answers, marks=np.where(is_faulty, np.nan, answers.marks))
-    level = rated.level(marks)
-    tests = preferences(answers, level, of_system)
+    adjusted = rated.mark + estimates.severity[rated.places[JUDGE]]
+    answers = rated.answers(adjusted)
+    consistency, correlation, standing = agreement(answers)
+    is_faulty = np.isin(standing, _FAULTY)
+    answers = replace(answers, mark=np.where(is_faulty, np.nan, answers.mark))
+    n_marks = rated.total(SYSTEM, np.ones_like(adjusted))
+    level = rated.total(SYSTEM, adjusted) / np.maximum(n_marks, 1)
     index = pd.MultiIndex.from_product([names, families], names=["judge", "family"])
-    favours = pd.DataFrame(tests.reshape(4, -1).T, index, [*_TESTS])
-    favours[["difference", "se"]] *= scale
-    reliability = _reliability(rated, estimates, scale)
-    preferred = _preferred(rated, estimates, answers, level, of_system, favours)
-    findings += _findings(rated, estimates, matrix, names, agreed, reliability)
-    findings += preferred
+    favours = preferences(answers, level, of_system, index)
+    named, preferred = _preferred(rated, answers, level, of_system, favours)
+    reliability = _reliability(rated, estimates)
+    findings += _findings(rated, estimates, matrix, names, standing, reliability)
+    findings += named
     untested = int(favours["p_value"].isna().sum())
     if untested:
         values = {"n": untested, "n_pairs": len(favours)}
         findings.append(Finding("preferences-not-tested", "note", values))
-    compared = np.bincount(estimates.group)[estimates.group] > 1
+    verdicts = [
+        ", ".join([word] * (word not in _GOOD) + preferred[name]) or word
+        for name, word in zip(names, standing.tolist(), strict=True)
+    ]
+    is_compared = np.bincount(estimates.group)[estimates.group] > 1
     columns = {
         "n_marks": np.bincount(rated.places[JUDGE]),
-        "severity": np.where(compared, scale * estimates.severity, np.nan),
-        "severity_se": np.where(compared, scale * np.sqrt(estimates.variance), np.nan),
-        "consistency": agreed.consistency,
-        "agreement": agreed.correlation,
-        "verdict": _verdicts(names, agreed, preferred),
+        "severity": np.where(is_compared, estimates.severity, np.nan),
+        "severity_se": np.where(is_compared, np.sqrt(estimates.variance), np.nan),
+        "consistency": consistency,
+        "agreement": correlation,
+        "verdict": verdicts,
     }
     table = pd.DataFrame(columns, pd.Index(names, name="judge"))
     return Judges(
         table=table.sort_values("severity", ascending=False, kind="stable"),
         favours=favours,
         reliability=reliability,
-        responses=_adjusted(rated, marks, matrix, items, findings),
+        responses=_adjusted(rated, adjusted, matrix, items, findings),
         findings=tuple(findings),
     )
-
-
-def _verdicts(names: Any, agreed: Agreement, preferred: list[Finding]) -> list[str]:
-    """Whether each judge is usable, or why not, in words."""
-    is_noisy = agreed.consistency < _HALF
-    is_usable = agreed.consistency >= _HALF
-    cases = [agreed.standing != "agrees", is_noisy, is_usable]
-    words = np.select(cases, [agreed.standing, "noisy", "usable"], "agrees with others")
-    verdicts = dict(zip(names, words.tolist(), strict=True))
-    for finding in preferred:
-        values = finding.values
-        verb = "favours" if values["difference"] > 0 else "is against"
-        pair = [name for name in (values["judge"], values["other"]) if name is not None]
-        verb = "differs on" if len(pair) > 1 else verb
-        for name in pair:
-            former = verdicts[name].removeprefix("usable").removeprefix("agrees with others")
-            verdicts[name] = f"{former}, {verb} {values['family']}".removeprefix(", ")
-    return [*verdicts.values()]
 
 
 def _read(
     ratings: object, family: Any, score_range: Any, reading: dict[str, Any], findings: list[Finding]
 ) -> Any:
-    """Ratings as a matrix, whose items are items as one judge marks them. Findings are added."""
+    """Ratings as a matrix, whose items are items as one judge marks them.
+
+    Without a range, whole marks from 0 or 1 without a gap have theirs, which is a finding.
+    """
     if isinstance(ratings, ResponseMatrix):
         return as_responses(ratings, **reading)
     how = {
@@ -285,87 +263,83 @@ def _read(
     except ReadingError as error:
         if score_range is not None or error.finding.code != "levels":
             raise
-        levels = _levels(ratings, how)
-        if levels is None:
+        widest = Settings(**how | {"score_range": WIDEST})
+        right, tried = matrix_of(ratings, widest, [])[0].observed
+        marks = np.unique((WIDEST[1] * right.data / tried.data).round(4))
+        low, high = marks[[0, -1]].astype(int).tolist()
+        if low > 1 or not np.array_equal(marks, np.arange(low, high + 1)):
             raise
-    findings.append(Finding("range-taken", "note", dict(zip(("low", "high"), levels, strict=True))))
-    return read_responses(ratings, **how | {"score_range": levels})
-
-
-def _levels(ratings: object, how: dict[str, Any]) -> tuple[int, int] | None:
-    """Lowest and highest mark, if all marks are whole numbers from 0 or 1 without a gap."""
-    settings = Settings(**how | {"score_range": WIDEST})
-    right, tried = matrix_of(ratings, settings, [])[0].observed
-    marks = np.unique(right.data / tried.data) * WIDEST[1]
-    levels = np.rint(marks).astype(int)
-    first, last = int(levels[0]), int(levels[-1])
-    is_plain = np.allclose(marks, levels) and len(levels) == last - first + 1
-    return (first, last) if is_plain and first in {0, 1} else None
+    findings.append(Finding("range-taken", "note", {"low": low, "high": high}))
+    return read_responses(ratings, **how | {"score_range": (low, high)})
 
 
 def _rated(matrix: ResponseMatrix) -> tuple[Ratings, Any, Any]:
-    """The marks in a matrix, and labels of judges and items."""
+    """The marks in a matrix, from 0 for the worst, and labels of judges and items."""
     import pandas as pd
 
-    table: Any = matrix.item_table
-    if table is None or not {"judge", "judged_item"} <= {*table.columns}:
+    described = matrix.item_table
+    if matrix.source is None or described is None or "judged_item" not in described:
         raise ValueError("ratings lack judges. Read them with judge=, which names their column")
     right, tried = matrix.observed
-    columns = right.indices
-    numbers, labels = pd.factorize(table["judge"])
-    judge, seen = pd.factorize(numbers[columns])
-    names = labels.to_numpy()[seen]
-    item, items = pd.factorize(table["judged_item"].to_numpy())
-    shape = matrix.n_respondents, len(items), len(names)
+    column = right.indices
+    of_column, labels = pd.factorize(described["judge"])
+    judge, present = pd.factorize(of_column[column])
+    of_column, items = pd.factorize(described["judged_item"])
+    shape = matrix.n_respondents, len(items), len(present)
     for n, facet in zip(shape, ("systems", "items", "judges"), strict=True):
         if n < 2:
-            remedy = ". irtkit.fit takes the marks of one judge (irtkit fit)"
             raise ValueError(
-                f"judges needs two {facet} or more, got {n}{remedy * (facet == 'judges')}"
+                f"judges needs two {facet} or more, got {n}. irtkit.fit takes the marks of one "
+                "judge (irtkit fit)"
             )
-    n_marks = np.diff(right.indptr)
-    system = np.repeat(np.arange(len(n_marks)), n_marks)
-    marks = right.data / tried.data.astype(np.float64)
-    return Ratings(marks, (system, item[columns], judge), shape), names, items
+    system = np.repeat(np.arange(matrix.n_respondents), np.diff(right.indptr))
+    marks = right.data / tried.data * _scale(matrix)
+    return Ratings(marks, (system, of_column[column], judge), shape), labels[present], items
+
+
+def _scale(matrix: ResponseMatrix) -> float:
+    """Marks between the worst and the best."""
+    source: Any = matrix.source
+    worst, best = source.settings.get("score_range") or (0, 1)
+    return abs(float(best - worst))
 
 
 def _adjusted(
-    rated: Ratings,
-    marks: Array,
-    matrix: ResponseMatrix,
-    items: Any,
-    findings: list[Finding],
+    rated: Ratings, adjusted: Array, matrix: ResponseMatrix, items: Any, findings: list[Finding]
 ) -> ResponseMatrix:
-    """Marks plus the severity of their judge, within the range, averaged over judges."""
-    n = rated.table(SYSTEM, ITEM, np.ones_like(marks))
-    n[n == 0] = np.nan
-    means = rated.table(SYSTEM, ITEM, np.clip(marks, 0.0, 1.0)) / n
+    """Adjusted marks within the range, averaged over judges, from 0 to 1."""
     described: Any = matrix.item_table
     described = described.drop_duplicates("judged_item").set_index("judged_item")
     described = described.drop(columns="judge").rename_axis("item")
-    source = matrix.source
-    if source is not None:
-        form = f"{source.format}, adjusted for the severity of {rated.shape[JUDGE]} judges"
-        source = replace(source, format=form, findings=(*source.findings, *findings))
+    source: Any = matrix.source
+    form = f"{source.format}, adjusted for the severity of {rated.shape[JUDGE]} judges"
+    source = replace(source, format=form, findings=(*source.findings, *findings))
     tables = described if len(described.columns) else None, matrix.respondent_table
+    n = rated.table(SYSTEM, ITEM, np.ones_like(adjusted))
+    total = rated.table(SYSTEM, ITEM, np.clip(adjusted / _scale(matrix), 0.0, 1.0))
+    means = total / np.where(n > 0, n, np.nan)
     return ResponseMatrix(means, matrix.respondents, items).with_tables(*tables, source=source)
 
 
-def _reliability(rated: Ratings, estimates: Severity, scale: float) -> Reliability:
-    """Variances of the effects less those of their errors, in squared marks."""
+def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
+    """Variances of the effects less those of their errors."""
     own, noise = estimates.answer_variance, estimates.noise_variance
     n_answers = float((1 / rated.n_marks).sum())
     n_judges = len(rated.mark) / n_answers
-    error = np.nan_to_num(own) + noise / n_judges
-    errors = [error * size / n_answers for size in rated.shape[:JUDGE]]
-    errors.append(estimates.variance.mean())
-    effects = [*estimates.effects, estimates.severity]
+    n_systems, n_items, _ = rated.shape
+    error = (np.nan_to_num(own) + noise / n_judges) / n_answers
+    system, item = estimates.effects
     variances = [
-        max(float(np.var(values, ddof=1) - error), 0.0)
-        for values, error in zip(effects, errors, strict=True)
+        max(float(np.var(effects, ddof=1) - variance), 0.0)
+        for effects, variance in (
+            (system, error * n_systems),
+            (item, error * n_items),
+            (estimates.severity, estimates.variance.mean()),
+        )
     ]
-    squared = (scale**2 * np.array([*variances, own, noise])).tolist()
-    return Reliability(*squared, n_answers / rated.shape[SYSTEM], n_judges)
+    if estimates.group.any():  # systems that different groups marked are not comparable
+        variances[SYSTEM] = math.nan
+    return Reliability(*variances, own, noise, n_answers / n_systems, n_judges)
 
 
 def _findings(
@@ -373,89 +347,88 @@ def _findings(
     estimates: Severity,
     matrix: ResponseMatrix,
     names: Any,
-    agreed: Agreement,
+    standing: Any,
     reliability: Reliability,
 ) -> list[Finding]:
     """What the marks rest on, and what limits them."""
     n_systems, n_items, n_judges = rated.shape
-    needed = reliability.judges_needed
-    n_groups = int(estimates.group.max()) + 1
-    is_known = n_groups == 1  # else systems that different groups marked are not comparable
     values: dict[str, Any] = {
         "n": len(rated.mark),
         "n_judges": n_judges,
         "n_systems": n_systems,
         "n_items": n_items,
         "each": reliability.n_judges,
-        "value": reliability.of(reliability.n_items, reliability.n_judges) if is_known else None,
-        "needed": int(needed) if is_known and math.isfinite(needed) else None,
     }
+    if not estimates.group.any():
+        values["value"] = reliability.of(reliability.n_items, reliability.n_judges)
+    if math.isfinite(reliability.judges_needed):
+        values["needed"] = int(reliability.judges_needed)
     findings = [Finding("judges-compared", "note", values)]
-    if not is_known:
-        groups = [", ".join(names[estimates.group == k]) for k in range(n_groups)]
-        values = {"n": n_groups, "groups": groups}
+    groups = [", ".join(names[estimates.group == k]) for k in np.unique(estimates.group)]
+    if len(groups) > 1:
+        values = {"n": len(groups), "groups": groups}
         findings.append(Finding("judges-not-connected", "warning", values))
     if reliability.judge > reliability.system:
         values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
         findings.append(Finding("severities-exceed-systems", "warning", values))
-    for standing, code in _STANDINGS.items():
-        limited = names[agreed.standing == standing]
-        if len(limited):
-            findings.append(Finding(code, "warning", {"n": len(limited), "names": [*limited]}))
+    limited = {code: names[standing == word] for word, code in _STANDINGS.items()}
     once = rated.total(SYSTEM, np.ones_like(rated.mark)) == 1
-    if once.any():
-        labels = np.array(matrix.respondents, dtype=object)[once]
-        findings.append(Finding("judged-once", "warning", {"n": len(labels), "names": [*labels]}))
+    limited["judged-once"] = np.array(matrix.respondents, dtype=object)[once]
+    findings += [
+        Finding(code, "warning", {"n": len(labels), "names": [*labels]})
+        for code, labels in limited.items()
+        if len(labels)
+    ]
     return findings
 
 
 def _preferred(
-    rated: Ratings,
-    estimates: Severity,
-    answers: Answers,
-    level: Array,
-    of_system: Places,
-    favours: pd.DataFrame,
-) -> list[Finding]:
-    """Families that judges favour or disfavour, the surest first.
+    rated: Ratings, answers: Ratings, level: Array, of_system: Places, favours: pd.DataFrame
+) -> tuple[list[Finding], defaultdict[str, list[str]]]:
+    """Families that judges favour or disfavour, the surest first, and words for each judge.
 
     Each difference is taken out of the marks before the next test, since the other judges, who are
-    compared with this one, would seem to have the opposite preference. Ranks are those of the
-    effects of systems, with and without the difference. Of two judges that are compared with nobody
-    else either may be the one that has a preference.
+    compared with this one, would seem to have the opposite preference. Ranks are those of the mean
+    adjusted marks, with and without the difference. A judge that is compared with one other alone
+    may have a preference, or the other one.
     """
+    from scipy.stats import rankdata
+
     system, _, judge = rated.places
-    n_answers = rated.total(SYSTEM, 1 / rated.n_marks)
-    ranks = np.argsort(np.argsort(estimates.effects[SYSTEM]))
-    findings = []
-    is_named = np.zeros(len(favours), bool)
-    for _ in range(len(favours)):
-        tests = preferences(answers, level, of_system)
-        difference, _, p, q = tests.reshape(4, -1)
-        order = np.lexsort((-difference, p.round(_SAME), is_named))
-        surest = int(order[0])
-        if is_named[surest] or not q[surest] <= _FDR:
-            break
-        is_named[surest] = True
-        of_judge, of_family = np.unravel_index(surest, tests.shape[1:])
-        favoured = (judge == of_judge) & (of_system[system] == of_family)
-        adjusted = answers.marks.copy()
-        is_member = of_system[answers.places[SYSTEM]] == of_family
-        adjusted[:, of_judge] -= difference[surest] * is_member
-        answers = replace(answers, marks=adjusted)
-        share = rated.total(SYSTEM, favoured / rated.n_marks) / np.maximum(n_answers, 1)
-        without = estimates.effects[SYSTEM] - difference[surest] * share
-        other = answers.only_other(int(of_judge))
-        name, family = favours.index[surest]
-        values = {
-            "judge": name,
-            "other": None if other is None else favours.index.unique("judge")[other],
-            "family": family,
-            "difference": float(favours["difference"].iloc[surest]),
-            "q": float(q[surest]),
-            "moved": int((np.argsort(np.argsort(without)) != ranks).sum()),
-            "n": len(ranks),
-        }
-        code = "judge-favours" if other is None else "judges-differ-on-family"
-        findings.append(Finding(code, "warning", values))
-    return findings
+    n_marks = rated.total(SYSTEM, np.ones_like(rated.mark))
+    n_pairs = pairs_of(answers.mark)
+    names = favours.index.unique("judge")
+    families = favours.index.unique("family")
+    words = defaultdict(list)
+    findings: dict[tuple[str, str], Finding] = {}
+    tests = favours
+    while True:
+        likely = surest(tests).drop(index=[*findings], errors="ignore")
+        if not len(likely) or likely["q_value"].iloc[0] > _FDR:
+            return [*findings.values()], words
+        pair = name, family = likely.index[0]
+        difference, _, _, q = likely.iloc[0].tolist()
+        of_judge = names.get_loc(name)
+        is_member = of_system == families.get_loc(family)
+        n_favoured = rated.total(SYSTEM, (judge == of_judge) & is_member[system])
+        without = level - difference * n_favoured / n_marks
+        others = names[n_pairs[of_judge] > 0].tolist()
+        is_pair = len(others) == 1
+        findings[pair] = Finding(
+            "judges-differ-on-family" if is_pair else "judge-favours",
+            "warning",
+            {
+                "judge": name,
+                "other": others[0],
+                "family": family,
+                "difference": float(favours.loc[pair, "difference"]),
+                "q": q,
+                "moved": int((rankdata(without) != rankdata(level)).sum()),
+                "n": len(level),
+            },
+        )
+        verb = "favours" if difference > 0 else "is against"
+        for member in [name, *others] if is_pair else [name]:
+            words[member].append(f"{'differs on' if is_pair else verb} {family}")
+        answers.mark[is_member[answers.places[SYSTEM]], of_judge] -= difference
+        tests = preferences(answers, level, of_system, favours.index)

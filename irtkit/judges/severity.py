@@ -30,24 +30,20 @@ SYSTEM, ITEM, JUDGE = range(3)  # Facets of a mark.
 _MOST_ALIKE = 0.99  # ρ of judges that differ by their severity alone.
 _LEAST_FREEDOM = 0.5  # Of a judge that marked one system or item.
 _NULL = 1e-9  # Information on a difference that no mark shows, of that of all marks.
+_RIDGE = 1e-12  # Weight of a system or item, of its marks, where its level is arbitrary.
 
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Marks from 0 to 1, and the places of their systems, items and judges."""
+    """Marks, and the places of their systems, items and judges."""
 
-    mark: Array  # (n,)
-    places: tuple[Places, Places, Places]
+    mark: Array  # (n,), or answers × judges, NaN where a judge did not mark the answer.
+    places: tuple[Places, ...]
     shape: tuple[int, int, int]
 
     def total(self, facet: int, values: Array) -> Array:
         """Sum of values over the marks of each system, item or judge."""
         return np.asarray(np.bincount(self.places[facet], values, self.shape[facet]))
-
-    def level(self, marks: Array) -> Array:
-        """Mean mark of each system."""
-        n_marks = self.total(SYSTEM, np.ones_like(marks))
-        return self.total(SYSTEM, marks) / np.maximum(n_marks, 1)
 
     def table(self, rows: int, columns: int, values: Array) -> Array:
         """Sums of values by two facets."""
@@ -66,16 +62,20 @@ class Ratings:
 
     def products(self, values: Array) -> Array:
         """Sums of products over pairs of marks of the same answer, by judge and judge."""
-        import pandas as pd
         from scipy.sparse import csr_array
 
+        system, item, judge = self.places
+        table = csr_array((values, (system * self.shape[ITEM] + item, judge)))
+        return np.asarray((table.T @ table).toarray())
+
+    def answers(self, marks: Array) -> Ratings:
+        """Return the answers with several of these marks, as answers × judges."""
         several = self.n_marks > 1
         system, item, judge = (places[several] for places in self.places)
-        answer, seen = pd.factorize(system * self.shape[ITEM] + item)
-        shape = len(seen), self.shape[JUDGE]
-        table = csr_array((values[several], (answer, judge)), shape=shape)
-        alone = np.where(several, 0.0, values**2)
-        return np.diag(self.total(JUDGE, alone)) + (table.T @ table).toarray()
+        cells, answer = np.unique(system * self.shape[ITEM] + item, return_inverse=True)
+        table = np.full((len(cells), self.shape[JUDGE]), np.nan)
+        table[answer, judge] = marks[several]
+        return Ratings(table, np.divmod(cells, self.shape[ITEM]), self.shape)
 
 
 class Severity(NamedTuple):
@@ -99,6 +99,9 @@ def severities(ratings: Ratings) -> Severity:
 
 
 def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
+    from scipy.linalg import pinvh
+    from scipy.sparse.csgraph import connected_components
+
     n_marks = ratings.n_marks
     shared = correlation / (1 + (n_marks - 1) * correlation)
 
@@ -108,25 +111,25 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
 
     weight = 1 - shared * n_marks
     marks = whitened(ratings.mark)
+    n_judges = ratings.shape[JUDGE]
+    by_judge = [ratings.table(facet, JUDGE, weight) for facet in (SYSTEM, ITEM)]
     sides = [
-        np.column_stack([ratings.table(facet, JUDGE, weight), ratings.total(facet, marks)])
-        for facet in (SYSTEM, ITEM)
+        np.column_stack([table, ratings.total(facet, marks)])
+        for facet, table in enumerate(by_judge)
     ]
     swept = np.vstack(_solved(ratings.table(SYSTEM, ITEM, weight), *sides))
-    of_judges = swept[:, :-1]
-    of_marks = swept[:, -1]
-    both = np.vstack(sides)[:, :-1]
+    taken = np.vstack(by_judge).T @ swept
     information = np.diag(ratings.total(JUDGE, np.ones_like(marks)))
-    information -= ratings.products(np.sqrt(shared)) + both.T @ of_judges
-    inverse, group = _inverse(information, _NULL * len(marks))
-    lenience = inverse @ (ratings.total(JUDGE, marks) - both.T @ of_marks)
-    system, item = np.split(of_marks - of_judges @ lenience, ratings.shape[:1])
-    expected = [
-        effect[places]
-        for effect, places in zip((system, item, lenience), ratings.places, strict=True)
-    ]
-    residual = ratings.mark - np.sum(expected, axis=0)
-    variance = _clustered(ratings, whitened(residual), of_judges, inverse)
+    information -= ratings.products(np.sqrt(shared)) + taken[:, :-1]
+    inverse = pinvh(information, atol=_NULL * len(marks))
+    unknown = np.eye(n_judges) - information @ inverse
+    apart = np.abs(unknown[:, None] - unknown).sum(axis=2)
+    group = connected_components(apart < np.sqrt(_NULL))[1]
+    lenience = inverse @ (ratings.total(JUDGE, marks) - taken[:, -1])
+    effects = np.split(swept @ np.append(-lenience, 1.0), ratings.shape[:1])
+    system, item, judge = ratings.places
+    residual = ratings.mark - effects[SYSTEM][system] - effects[ITEM][item] - lenience[judge]
+    variance = _clustered(ratings, whitened(residual), swept[:, :-1] @ inverse, inverse)
     squares = residual @ residual
     n_free = len(marks) - sum(ratings.shape) + 2
     total = squares / max(n_free, 1)
@@ -136,69 +139,54 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     noise = max(total - np.nan_to_num(own), 0.0)
     # Where few answers compare judges, these fit them closely, and clusters say too little.
     variance = np.maximum(variance, total * (1 - correlation) * np.diag(inverse))
-    return Severity(0.0 - lenience, variance, group, (system, item), own, noise)
+    return Severity(0.0 - lenience, variance, group, (effects[SYSTEM], effects[ITEM]), own, noise)
 
 
 def _solved(cells: Array, of_rows: Array, of_columns: Array) -> tuple[Array, Array]:
     """Effects of rows and of columns that solve the normal equations of both.
 
-    The effects of the longer side are swept out. What no cell shows is 0 on average.
+    The effects of the longer side are swept out.
     """
     from scipy.linalg import solve
-    from scipy.sparse.csgraph import connected_components
 
     if len(cells) > len(cells.T):
         return _solved(cells.T, of_columns, of_rows)[::-1]
-    scale = 1 / np.maximum(cells.sum(axis=0), 1e-12)
+    scale = 1 / np.maximum(cells.sum(axis=0), _RIDGE)
     scaled = cells * scale
-    left = np.diag(cells.sum(axis=1)) - scaled @ cells.T
-    part = connected_components(left)[1]
-    left += part[:, None] == part
+    left = np.diag(cells.sum(axis=1) * (1 + _RIDGE)) - scaled @ cells.T
     rows = solve(left, of_rows - scaled @ of_columns, assume_a="pos")
     return rows, scale[:, None] * (of_columns - cells.T @ rows)
 
 
-def _inverse(information: Array, least: float) -> tuple[Array, Places]:
-    """Pseudo-inverse of the information on judges, and groups of judges that marks compare."""
-    from scipy.sparse.csgraph import connected_components
-
-    values, vectors = np.linalg.eigh(information)
-    is_known = values > least
-    known = vectors[:, is_known]
-    unknown = vectors[:, ~is_known]
-    apart = np.abs(unknown[:, None] - unknown).sum(axis=2)
-    group = np.asarray(connected_components(apart < np.sqrt(_NULL))[1], np.int64)
-    return known / values[is_known] @ known.T, group
-
-
-def _clustered(ratings: Ratings, scores: Array, swept: Array, inverse: Array) -> Array:
+def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) -> Array:
     """Variance of each severity, clustered by system and by item.
 
-    ``swept`` is what systems and items take of the judges, by judge. The influence of an answer on
-    a severity is the sum of its scores times the inverse, less the sum of all its scores times what
-    its system and its item take. Sums of squares of influences of systems, and of items, add up,
-    less those of answers, which are expanded. Variances are so much wider
-    that 1.96 standard errors are a 95 % interval by Student's t. Its degrees of freedom are the
-    effective number of systems, or of items, that the judge marked, (Σn)²/Σn², less 1.
+    ``taken`` is what systems and items take of the judges. The influence of an answer on a severity
+    is the sum of its scores times the inverse, less the sum of all its scores times what its system
+    and its item take. Sums of squares of influences of systems, and of items, add up, less those of
+    answers, which are expanded. Variances are so much wider that 1.96 standard errors are a 95 %
+    interval by Student's t. Its degrees of freedom are the effective number of systems, or of
+    items, that the judge marked, (Σn)²/Σn², less 1.
     """
     from scipy.special import stdtrit
 
-    of_facets = np.split(swept @ inverse, ratings.shape[:1])
+    of_systems, of_items = np.split(taken, ratings.shape[:1])
     answers = ratings.table(SYSTEM, ITEM, scores)
     of_answers = scores * ratings.by_answer(scores)
-    variances = -np.einsum("jk,kl,lj->j", inverse, ratings.products(scores), inverse)
-    for facet, cells in ((SYSTEM, answers), (ITEM, answers.T)):
-        effects = of_facets[facet]
-        others = of_facets[1 - facet]
+    variances = -((inverse @ ratings.products(scores)) * inverse).sum(axis=1)
+    n_free = np.full(len(inverse), np.inf)
+    for facet, cells, effects, others in (
+        (SYSTEM, answers, of_systems, of_items),
+        (ITEM, answers.T, of_items, of_systems),
+    ):
         squares = cells**2
         by_cluster = ratings.table(facet, JUDGE, scores) @ inverse - cells @ others
         by_cluster -= cells.sum(axis=1, keepdims=True) * effects
         crossed = 2 * ratings.table(facet, JUDGE, of_answers) @ inverse - squares @ others
         crossed -= squares.sum(axis=1, keepdims=True) * effects
         variances += (by_cluster**2 + effects * crossed).sum(axis=0)
-    ones = np.ones_like(scores)
-    marks = [ratings.table(facet, JUDGE, ones) for facet in (SYSTEM, ITEM)]
-    n_clusters = [n.sum(axis=0) ** 2 / (n**2).sum(axis=0) for n in marks]
-    n_free = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
+        n = ratings.table(facet, JUDGE, np.ones_like(scores))
+        n_free = np.minimum(n_free, n.sum(axis=0) ** 2 / (n**2).sum(axis=0) - 1)
+    n_free = np.maximum(n_free, _LEAST_FREEDOM)
     wider = (1 + 1 / n_free) * (stdtrit(n_free, 0.975) / Z95) ** 2
     return np.asarray(np.maximum(variances, 0.0) * wider)
