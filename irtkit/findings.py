@@ -633,9 +633,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "which scale is reversed: {names}",
     "judges-disagree": "Disagreement: the marks of {n:judge} do not agree with other judges, and "
     "no others agree with each other, who could say which marks are noise: {names}",
-    "judges-in-camps": "Camps: {n:judge} {n:agrees|agree} with single judges, but not with what "
-    "the others agree on: {names}. Judges look at different qualities, and consistency is not "
-    "known",
     "judge-favours": "Preference: {judge} gives the family {family} {difference:+.2f} marks, "
     "compared with other judges and other systems (q {q:p}). The adjusted marks keep it. Without "
     "it, the ranks of {moved} of {n:system} change",

@@ -89,9 +89,12 @@ def agreement(answers: Ratings) -> Agreement:
 
     The consensus of the others is their mean, weighted by the first eigenvector of their
     correlations times the roots of the numbers of answers. Judges of noise have no weight in it,
-    and reversed ones a negative one. Which direction is right, the majority of judges decides.
+    and reversed ones a negative one. Which direction is right, the majority of judges decides. A
+    judge that agrees with single others, but not with the consensus, sees another quality, and
+    then consistency is not known.
     """
     import pandas as pd
+    from scipy.stats import norm
 
     marks = pd.DataFrame(answers.mark)
     n_judges = len(marks.columns)
@@ -116,12 +119,10 @@ def agreement(answers: Ratings) -> Agreement:
     agrees = is_sure & (correlation > 0) & (majority != 0)
     opposed = is_sure & ~agrees & (np.abs(correlation) >= _HALF)
     alone = (p > _LEVEL) & (np.abs(correlation) + Z95 * error < _HALF)
-    in_camp = np.zeros(n_judges, bool)
-    for judge, other in np.argwhere(is_other & alone[:, None]):
-        p_pair = _correlation(answers, standard[:, judge], standard[:, other])[2]
-        in_camp[judge] |= p_pair < _LEVEL / n_judges
+    has_friend = np.abs(surety).max(axis=1) > norm.isf(_LEVEL / n_judges / 2)
+    is_apart = alone & has_friend
     consistency = _consistency(pairs, n_pairs)
-    consistency[(np.count_nonzero(is_sure) - is_sure < 2) | in_camp.any()] = np.nan
+    consistency[(np.count_nonzero(is_sure) - is_sure < 2) | is_apart.any()] = np.nan
     standings = {
         "constant": is_constant & (marks.count() >= _LEAST_PAIRS),
         "noisy": agrees & (consistency < _HALF),
@@ -129,7 +130,7 @@ def agreement(answers: Ratings) -> Agreement:
         "agrees with others": agrees,
         "reversed": opposed & (majority != 0),
         "opposed": opposed,
-        "in a camp": in_camp,
+        "unclear": is_apart,
         "noise": alone & (np.count_nonzero(agrees) > 1),
         "disagrees": alone,
     }
@@ -174,9 +175,8 @@ def preferences(
     for row, (judge, family) in enumerate(np.ndindex(index.levshape)):
         is_member = of_system == family
         is_compared = answers.total(SYSTEM, ~np.isnan(beyond[:, judge])) > 0
-        n_members, n_compared = np.count_nonzero([is_compared & is_member, is_compared], axis=1)
-        fewest = min(n_members, n_compared - n_members)
-        if fewest >= _LEAST_SYSTEMS and n_compared >= _LEAST_COMPARED:
+        n_systems = np.bincount(is_member[is_compared], minlength=2)  # Outside and in the family.
+        if min(n_systems) >= _LEAST_SYSTEMS and sum(n_systems) >= _LEAST_COMPARED:
             design = np.column_stack([parabola, is_member])[answers.places[SYSTEM]]
             tests.iloc[row, :3] = _slope(answers, beyond[:, judge], design)
     is_tested = tests["p_value"].notna()

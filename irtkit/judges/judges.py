@@ -36,7 +36,6 @@ _STANDINGS = {
     "constant": "judge-constant",
     "opposed": "judges-opposed",
     "disagrees": "judges-disagree",
-    "in a camp": "judges-in-camps",
 }
 """Findings by how a judge stands to the others."""
 _FAULTY = ("noise", "reversed", "constant")  # Their marks say nothing about preferences of others.
@@ -194,20 +193,18 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
         raise ValueError("score_range must be a pair for all items, such as (1, 5)")
     findings: list[Finding] = []
     matrix = _read(ratings, family, score_range, reading, findings)
-    rated, names, items = _rated(matrix)
-    labels: Any = [None] * matrix.n_respondents
+    rated, best, names, items = _rated(matrix)
+    labels = [None] * matrix.n_respondents
     if family is not None:
         labels = by_label("family", family, matrix.respondents, matrix, "family")
-    labels = [category_name(label) or None for label in labels]
-    of_system, families = pd.factorize(np.array(labels, dtype=object))
+    of_system, families = pd.factorize(pd.Series(map(category_name, labels)).replace("", None))
     estimates = severities(rated)
     adjusted = rated.mark + estimates.severity[rated.places[JUDGE]]
     answers = rated.answers(adjusted)
     consistency, correlation, standing = agreement(answers)
     is_faulty = np.isin(standing, _FAULTY)
     answers = replace(answers, mark=np.where(is_faulty, np.nan, answers.mark))
-    n_marks = rated.total(SYSTEM, np.ones_like(adjusted))
-    level = rated.total(SYSTEM, adjusted) / np.maximum(n_marks, 1)
+    level = rated.level(adjusted)
     index = pd.MultiIndex.from_product([names, families], names=["judge", "family"])
     favours = preferences(answers, level, of_system, index)
     named, preferred = _preferred(rated, answers, level, of_system, favours)
@@ -232,11 +229,12 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
         "verdict": verdicts,
     }
     table = pd.DataFrame(columns, pd.Index(names, name="judge"))
+    fractions = np.clip(adjusted / best, 0.0, 1.0)
     return Judges(
         table=table.sort_values("severity", ascending=False, kind="stable"),
         favours=favours,
         reliability=reliability,
-        responses=_adjusted(rated, adjusted, matrix, items, findings),
+        responses=_adjusted(rated, fractions, matrix, items, findings),
         findings=tuple(findings),
     )
 
@@ -273,8 +271,8 @@ def _read(
     return read_responses(ratings, **how | {"score_range": (low, high)})
 
 
-def _rated(matrix: ResponseMatrix) -> tuple[Ratings, Any, Any]:
-    """The marks in a matrix, from 0 for the worst, and labels of judges and items."""
+def _rated(matrix: ResponseMatrix) -> tuple[Ratings, float, Any, Any]:
+    """Marks from 0 for the worst, the best one, and labels of judges and items."""
     import pandas as pd
 
     described = matrix.item_table
@@ -293,19 +291,14 @@ def _rated(matrix: ResponseMatrix) -> tuple[Ratings, Any, Any]:
                 "judge (irtkit fit)"
             )
     system = np.repeat(np.arange(matrix.n_respondents), np.diff(right.indptr))
-    marks = right.data / tried.data * _scale(matrix)
-    return Ratings(marks, (system, of_column[column], judge), shape), labels[present], items
-
-
-def _scale(matrix: ResponseMatrix) -> float:
-    """Marks between the worst and the best."""
-    source: Any = matrix.source
-    worst, best = source.settings.get("score_range") or (0, 1)
-    return abs(float(best - worst))
+    worst, best = matrix.source.settings.get("score_range") or (0, 1)
+    scale = abs(float(best - worst))
+    marks = scale * right.data / tried.data
+    return Ratings(marks, (system, of_column[column], judge), shape), scale, labels[present], items
 
 
 def _adjusted(
-    rated: Ratings, adjusted: Array, matrix: ResponseMatrix, items: Any, findings: list[Finding]
+    rated: Ratings, fractions: Array, matrix: ResponseMatrix, items: Any, findings: list[Finding]
 ) -> ResponseMatrix:
     """Adjusted marks within the range, averaged over judges, from 0 to 1."""
     described: Any = matrix.item_table
@@ -315,8 +308,8 @@ def _adjusted(
     form = f"{source.format}, adjusted for the severity of {rated.shape[JUDGE]} judges"
     source = replace(source, format=form, findings=(*source.findings, *findings))
     tables = described if len(described.columns) else None, matrix.respondent_table
-    n = rated.table(SYSTEM, ITEM, np.ones_like(adjusted))
-    total = rated.table(SYSTEM, ITEM, np.clip(adjusted / _scale(matrix), 0.0, 1.0))
+    n = rated.table(SYSTEM, ITEM, np.ones_like(fractions))
+    total = rated.table(SYSTEM, ITEM, fractions)
     means = total / np.where(n > 0, n, np.nan)
     return ResponseMatrix(means, matrix.respondents, items).with_tables(*tables, source=source)
 
@@ -351,14 +344,8 @@ def _findings(
     reliability: Reliability,
 ) -> list[Finding]:
     """What the marks rest on, and what limits them."""
-    n_systems, n_items, n_judges = rated.shape
-    values: dict[str, Any] = {
-        "n": len(rated.mark),
-        "n_judges": n_judges,
-        "n_systems": n_systems,
-        "n_items": n_items,
-        "each": reliability.n_judges,
-    }
+    sizes = zip(("n_systems", "n_items", "n_judges"), rated.shape, strict=True)
+    values: dict[str, Any] = {"n": len(rated.mark), "each": reliability.n_judges, **dict(sizes)}
     if not estimates.group.any():
         values["value"] = reliability.of(reliability.n_items, reliability.n_judges)
     if math.isfinite(reliability.judges_needed):
@@ -373,7 +360,7 @@ def _findings(
         findings.append(Finding("severities-exceed-systems", "warning", values))
     limited = {code: names[standing == word] for word, code in _STANDINGS.items()}
     once = rated.total(SYSTEM, np.ones_like(rated.mark)) == 1
-    limited["judged-once"] = np.array(matrix.respondents, dtype=object)[once]
+    limited["judged-once"] = np.array(matrix.respondents, object)[once]
     findings += [
         Finding(code, "warning", {"n": len(labels), "names": [*labels]})
         for code, labels in limited.items()
@@ -395,7 +382,6 @@ def _preferred(
     from scipy.stats import rankdata
 
     system, _, judge = rated.places
-    n_marks = rated.total(SYSTEM, np.ones_like(rated.mark))
     n_pairs = pairs_of(answers.mark)
     names = favours.index.unique("judge")
     families = favours.index.unique("family")
@@ -410,8 +396,8 @@ def _preferred(
         difference, _, _, q = likely.iloc[0].tolist()
         of_judge = names.get_loc(name)
         is_member = of_system == families.get_loc(family)
-        n_favoured = rated.total(SYSTEM, (judge == of_judge) & is_member[system])
-        without = level - difference * n_favoured / n_marks
+        is_favoured = is_member[system] & (judge == of_judge)
+        without = level - difference * rated.level(is_favoured)
         others = names[n_pairs[of_judge] > 0].tolist()
         is_pair = len(others) == 1
         findings[pair] = Finding(

@@ -45,6 +45,11 @@ class Ratings:
         """Sum of values over the marks of each system, item or judge."""
         return np.asarray(np.bincount(self.places[facet], values, self.shape[facet]))
 
+    def level(self, marks: Array) -> Array:
+        """Mean mark of each system."""
+        n_marks = self.total(SYSTEM, np.ones_like(self.mark))
+        return self.total(SYSTEM, marks) / np.maximum(n_marks, 1)
+
     def table(self, rows: int, columns: int, values: Array) -> Array:
         """Sums of values by two facets."""
         size = self.shape[rows], self.shape[columns]
@@ -120,9 +125,8 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     swept = np.vstack(_solved(ratings.table(SYSTEM, ITEM, weight), *sides))
     taken = np.vstack(by_judge).T @ swept
     information = np.diag(ratings.total(JUDGE, np.ones_like(marks)))
-    several = np.flatnonzero(shared)
-    cells = ratings.answer[several], ratings.places[JUDGE][several]
-    by_answer = csr_array((np.sqrt(shared[several]), cells), (len(marks), n_judges))
+    by_answer = csr_array((np.sqrt(shared), (ratings.answer, ratings.places[JUDGE])))
+    by_answer.eliminate_zeros()
     information -= (by_answer.T @ by_answer).toarray() + taken[:, :-1]
     inverse = pinvh(information, atol=_NULL * len(marks))
     unknown = np.eye(n_judges) - information @ inverse
