@@ -2,12 +2,12 @@
 
 "An ordinary item of this bank" is compared with "an ordinary item whose key was moved". Respondents
 are put in groups g by ability. An ordinary item has the curve P_g of one of the *other* items, each
-as likely as its own key is right, or their mean curve at another difficulty. A moved key is chosen
-by a share q of those who fail the item as it was meant: P'_g = f + (1 − 2f) q (1 − P_g). Right
-responses in a group are beta-binomial with mean P_g and precision M, which is estimated from the
-bank. It makes a large group count for at most about M respondents, as far as curves of ordinary
-items vary. Where respondents are near-duplicates, each counts for the share of one that the
-effective sample size is of their number.
+as likely as its own key is right, or their mean curve or a flat one at another difficulty. A moved
+key is chosen by a share q of those who fail the item as it was meant: P'_g = f + (1 − 2f) q (1 −
+P_g). Right responses in a group are beta-binomial with mean P_g and precision M, which is estimated
+from the bank. It makes a large group count for at most about M respondents, as far as curves of
+ordinary items vary. Where respondents are near-duplicates, each counts for the share of one that
+the effective sample size is of their number.
 
 Where answers are known, an item is keyed again to every other answer c. The likelihood of a key is
 the likelihood of its right and wrong responses, times the Dirichlet-multinomial(½) of the wrong
@@ -51,13 +51,15 @@ class _Tuned:
     curves: int = 500  # Curves in the dictionary.
     least_slope: float = 0.02  # Of an ordinary item.
     least_weight: float = 1e-6  # Of a curve, against rounding.
-    precisions: tuple[float, ...] = (np.inf, 32.0, 8.0)  # Of which M is one.
+    precisions: tuple[float, ...] = (np.inf, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0)  # Of which M is one.
     chosen: tuple[float, ...] = (0.1, 0.2, 1 / 3, 0.5, 1.0)  # Shares q of 11, 6, 4, 3, 2 options.
     error: float = 0.01  # Error rate f.
     options: int = 20  # Different answers in the bank up to which each item has all of them.
+    rises: tuple[float, ...] = (0.2, 1.0)  # Slopes of further curves, of the mean one.
     least_wrong: float = 0.001  # Share of wrong keys that enters probabilities at least,
     most_wrong: float = 0.03  # and at most.
     many_wrong: float = 0.05  # Share from which on keys do not explain what is found.
+    items: int = 1000  # Items, evenly spread, that decide on the precision.
     fewest_systems: int = 8  # With fewer, half of the sets without a wrong key have P above 0.2.
 
 
@@ -252,7 +254,6 @@ class KeyVerdict(NamedTuple):
 def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
     """Judge every key by the responses, and by the answers where they are known."""
     import pandas as pd
-    from scipy.special import expit, logit
 
     responses = result.saved_responses
     groups = _Groups.of(result)
@@ -267,18 +268,19 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
     n_curves = min(len(places), _TUNED.curves)
     places = places[np.linspace(0, len(places) - 1, n_curves).round().astype(int)]
     kind = np.unique(np.hstack([right, tried]), axis=0, return_inverse=True)[1].ravel()
-    ordinary_curves = np.clip(curves[places], _TUNED.error, 1 - _TUNED.error)
-    usual = logit(ordinary_curves).mean(axis=0)
-    moved = np.clip(expit(usual - usual.mean() + _MOVED), _TUNED.error, 1 - _TUNED.error)
-    of_moved = np.full(len(moved), 1 / len(moved))  # together as one more item
+    further = _further_curves(curves[places])
+    n_further = len(further)
     bank = _Bank(
-        curves=np.vstack([ordinary_curves, moved]),
-        kind=np.append(kind[places], np.full(len(moved), -1)),
-        weight=np.append(np.ones(n_curves), of_moved),
+        curves=np.clip(np.vstack([curves[places], further]), _TUNED.error, 1 - _TUNED.error),
+        kind=np.append(kind[places], np.full(n_further, -1)),
+        weight=np.append(np.ones(n_curves), np.full(n_further, 1 / n_further)),
         precision=np.inf,
     )
-    counts = _Counts.of(right, tried, kind)
-    bank = bank.likeliest(counts)
+    counts = sample = _Counts.of(right, tried, kind)
+    if len(right) > _TUNED.items:
+        every = slice(None, None, -(-len(right) // _TUNED.items))
+        sample = _Counts.of(right[every], tried[every], kind[every])
+    bank = bank.likeliest(sample)
     likely = np.full(len(right), None, dtype=object)
     for _ in range(2):  # The second time, items whose key is likely wrong are no ordinary ones.
         factor = bank.moved(counts) - bank.likelihood(counts)
@@ -286,8 +288,8 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
             _take_answers(factor, likely, ways, bank, kind)
         factor[scored] = -np.inf
         share, is_many, p = _probabilities(factor)
-        weight = np.maximum(1 - p[places], _TUNED.least_weight)
-        bank = bank._replace(weight=np.append(weight, of_moved))
+        weight = np.append(np.maximum(1 - p[places], _TUNED.least_weight), bank.weight[n_curves:])
+        bank = bank._replace(weight=weight)
     findings = []
     if scored.any():
         findings.append(Finding("scores-without-keys", "note", {"n": int(scored.sum())}))
@@ -307,6 +309,15 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
     table = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
     table = table.sort_values("log_bayes_factor", ascending=False, kind="stable")
     return KeyVerdict(table, min(share, _TUNED.most_wrong), findings)
+
+
+def _further_curves(curves: Array) -> Array:
+    """The mean curve of ordinary items and a flat one, at every difficulty: as one more item."""
+    from scipy.special import expit, logit
+
+    usual = logit(np.clip(curves, _TUNED.error, 1 - _TUNED.error)).mean(axis=0)
+    rise = usual - usual.mean()
+    return np.asarray(np.vstack([expit(slope * rise + _MOVED) for slope in _TUNED.rises]))
 
 
 def _probabilities(factor: Array) -> tuple[float, bool, Array]:
