@@ -213,9 +213,10 @@ def health(result: object, *, n_best: int = 10) -> Health:
         }
 
     listed, _, _ = flagged(result, FALSE_DISCOVERY_RATE, EXTREME, None)
-    suspects = listed.index[listed["suspect"] & (listed["reasons"].map(len) > 0)]
-    items.loc[suspects, "drop"] = ""
-    likely = listed.index[listed["called"] | (listed["p_wrong_key"] >= LIKELY)]
+    p_wrong = listed["p_wrong_key"]
+    is_likely = listed["called"] | (p_wrong >= LIKELY) | p_wrong.isna()
+    likely = listed.index[listed["suspect"] & (listed["reasons"].map(len) > 0) & is_likely]
+    items.loc[likely, "drop"] = ""
     rows = {}
     for name, which in sections_of(result).items():
         parameters = result.parameters.chosen(which)
