@@ -196,7 +196,7 @@ class Labels:
 
     def _number(self, value: Any) -> int:
         given = value if isinstance(value, tuple) else (value,)
-        parts = tuple(map(str, given))
+        parts = tuple("" if is_missing_label(part) else str(part) for part in given)
         named = parts[:-1] if self.described else parts
         if any(map(is_missing_label, given[: len(named)])):
             return _NO_LABEL

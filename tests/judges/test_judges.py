@@ -340,3 +340,16 @@ def test_the_page_of_adjusted_marks_has_a_section_on_judges(tmp_path):
     plain = irtkit.fit(found.responses.to_frame(), standard_errors=False)
     page = irtkit.report(plain, tmp_path / "page.html").read_text("utf-8")
     assert '<section id="judges"' not in page
+
+
+def test_systems_without_a_family_are_no_family():
+    generator = np.random.default_rng(0)
+    rows = [
+        (f"s{s}", f"q{i}", judge, int(generator.integers(1, 6)), "acme" if s < 6 else None)
+        for s in range(12)
+        for i in range(10)
+        for judge in "abc"
+    ]
+    table = pd.DataFrame(rows, columns=["model", "item", "judge", "mark", "lab"])
+    found = irtkit.judges(table, family="lab", score_range=(1, 5))
+    assert [*found.favours.index.unique("family")] == ["acme"]
