@@ -72,6 +72,14 @@ class Ratings:
         """Number of marks of the answer, at each mark."""
         return self.by_answer(np.ones_like(self.mark))
 
+    def products(self, values: Array) -> Array:
+        """Sums of products over pairs of marks of the same answer, by judge and judge."""
+        from scipy.sparse import csr_array
+
+        table = csr_array((values, (self.answer, self.places[JUDGE])))
+        table.eliminate_zeros()
+        return np.asarray((table.T @ table).toarray())
+
     def answers(self, marks: Array) -> Ratings:
         """Return the answers with several of these marks, as answers × judges."""
         several = self.n_marks > 1
@@ -104,7 +112,6 @@ def severities(ratings: Ratings) -> Severity:
 
 def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     from scipy.linalg import pinvh
-    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     n_marks = ratings.n_marks
@@ -125,9 +132,7 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     swept = np.vstack(_solved(ratings.table(SYSTEM, ITEM, weight), *sides))
     taken = np.vstack(by_judge).T @ swept
     information = np.diag(ratings.total(JUDGE, np.ones_like(marks)))
-    by_answer = csr_array((np.sqrt(shared), (ratings.answer, ratings.places[JUDGE])))
-    by_answer.eliminate_zeros()
-    information -= (by_answer.T @ by_answer).toarray() + taken[:, :-1]
+    information -= ratings.products(np.sqrt(shared)) + taken[:, :-1]
     inverse = pinvh(information, atol=_NULL * len(marks))
     unknown = np.eye(n_judges) - information @ inverse
     apart = np.abs(unknown[:, None] - unknown).sum(axis=2)
@@ -168,25 +173,31 @@ def _solved(cells: Array, of_rows: Array, of_columns: Array) -> tuple[Array, Arr
 def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) -> Array:
     """Variance of each severity, clustered by system and by item.
 
-    ``taken`` is what systems and items take of the judges. Squares of the sums of influences of
-    marks by system, and by item, add up, less those by answer. Variances are so much wider that
-    1.96 standard errors are a 95 % interval by Student's t. Its degrees of freedom are the
-    effective number of systems, or of items, that the judge marked, (Σn)²/Σn², less 1.
+    ``taken`` is what systems and items take of the judges. The influence of an answer on a severity
+    is the sum of its scores times the inverse, less the sum of all its scores times what its system
+    and its item take. Squares of the sums of influences by system, and by item, add up, less those
+    of answers, which are expanded. Variances are so much wider that 1.96 standard errors are a 95 %
+    interval by Student's t. Its degrees of freedom are the effective number of systems, or of
+    items, that the judge marked, (Σn)²/Σn², less 1.
     """
-    from scipy.sparse import csr_array
     from scipy.special import stdtrit
 
-    system, item, judge = ratings.places
-    of_systems, of_items = np.split(taken, ratings.shape[:1])
-    influence = scores[:, None] * (inverse[judge] - of_systems[system] - of_items[item])
-    ones = np.ones_like(scores)
-    rows = np.arange(len(scores))
-    variances = np.zeros(len(inverse))
-    for sign, cluster in ((1, system), (1, item), (-1, ratings.answer)):
-        sums = csr_array((ones, (cluster, rows))) @ influence
-        variances += sign * (sums**2).sum(axis=0)
-    n_marks = [ratings.table(facet, JUDGE, ones) for facet in (SYSTEM, ITEM)]
-    n_clusters = [n.sum(axis=0) ** 2 / (n**2).sum(axis=0) for n in n_marks]
+    of_facets = np.split(taken, ratings.shape[:1])
+    answers = ratings.table(SYSTEM, ITEM, scores)
+    of_answers = scores * ratings.by_answer(scores)
+    variances = -((inverse @ ratings.products(scores)) * inverse).sum(axis=1)
+    n_clusters = []
+    for facet, cells in ((SYSTEM, answers), (ITEM, answers.T)):
+        effects = of_facets[facet]
+        others = of_facets[1 - facet]
+        squares = cells**2
+        sums = ratings.table(facet, JUDGE, scores) @ inverse - cells @ others
+        sums -= cells.sum(axis=1, keepdims=True) * effects
+        crossed = 2 * ratings.table(facet, JUDGE, of_answers) @ inverse - squares @ others
+        crossed -= squares.sum(axis=1, keepdims=True) * effects
+        variances += (sums**2 + effects * crossed).sum(axis=0)
+        n_marks = ratings.table(facet, JUDGE, np.ones_like(scores))
+        n_clusters.append(n_marks.sum(axis=0) ** 2 / (n_marks**2).sum(axis=0))
     n_free = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
     wider = (1 + 1 / n_free) * (stdtrit(n_free, 0.975) / Z95) ** 2
     return np.asarray(np.maximum(variances, 0.0) * wider)
