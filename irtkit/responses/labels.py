@@ -169,6 +169,8 @@ class Labels:
 
     def numbers(self, columns: Sequence[Any], place: str, start: int) -> NDArray[np.int32]:
         """Number of every row of a block that begins at a row of the table."""
+        import pandas as pd
+
         which, distinct = _factorised(columns[0]) if len(columns) == 1 else _joined(columns)
         is_same = type(self._dictionary) is type(distinct) and self._dictionary.equals(distinct)
         if not is_same:
@@ -176,8 +178,7 @@ class Labels:
             self._known = np.full(len(distinct) + 1, _NO_LABEL, np.int32)
         numbers: NDArray[np.int32] = self._known[which]
         if numbers.min(initial=0) < 0:
-            new = which[(numbers < 0) & (which >= 0)]
-            places = new[np.sort(np.unique(new, return_index=True)[1])]
+            places = pd.unique(which[(numbers < 0) & (which >= 0)])
             values = distinct.take(places)
             values = values.to_pylist() if hasattr(values, "to_pylist") else values.tolist()
             for value in values:  # most are known from another block
