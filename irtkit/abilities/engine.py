@@ -28,21 +28,28 @@ if TYPE_CHECKING:
 
 _NODES, _WEIGHTS = normal_rule(5)
 _AT_ONCE = 2**16  # Cells worked on at once, in 32 bits.
-_RESPONDENT_CAP = 1.0  # Largest step in a coordinate of a respondent.
-_ITEM_CAP = 2.0  # The same of an item.
-_BACK = 0.5  # A row's share of a full step changes by this factor if its step turns back,
-_ON = 1.15  # and by this one otherwise.
-_FLOOR = 0.05  # Pseudo-variance of the item distribution, of one item.
-_FLOOR_OF_KIND = 1.5  # The same with a pattern, where few items understate their variance.
-WEAK = 1e-4  # Precision of an item without a prior, which keeps it finite.
-_LEAST_SLOPES = 0.4  # Size of slopes that their change is relative to at least: noise has none.
-TASK_PULL = 3.0  # Pseudo-items of the overall mean in the mean of a task.
-_POWER = 6  # Power iterations of the start.
-_LARGEST_LOADING = 0.8  # Of an item at the start.
-_FIRST_PRECISION = 1 / 0.3  # Of the posteriors of respondents at the start.
-_LEAST_KEPT = 0.1  # Share of slopes of the start that is left if all of them may be noise.
-_ROUNDING = 1e-7  # Of 32 bits: a probability is not closer to 0 or 1.
-FOLD_IN = 15  # Half steps at most for new respondents.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """How far updates step, and what keeps them and variances within bounds.
+
+    ``benchmarks/abilities.py`` measures whether the intervals of such fits hold.
+    """
+
+    respondent_cap: float = 1.0  # Largest step in a coordinate of a respondent.
+    item_cap: float = 2.0  # The same of an item.
+    back: float = 0.5  # A row's share of a full step changes by this factor if its step turns back,
+    on: float = 1.15  # and by this one otherwise.
+    # Size of slopes that their change is relative to at least: noise has none.
+    least_slopes: float = 0.4
+    floor: float = 0.05  # Pseudo-variance of the item distribution, of one item.
+    # The same with a pattern, where few items understate their variance.
+    floor_of_kind: float = 1.5
+    task_pull: float = 3.0  # Pseudo-items of the overall mean in the mean of a task.
+
+
+_TUNED = _Tuned()
 
 
 @dataclass(frozen=True)
@@ -209,7 +216,7 @@ def fit_design(
     respondents, items = _start(cells, design)
     correlations = np.eye(design.n_abilities)
     steps_of_respondents = _respondent_steps(cells, design)
-    steps_of_items = _Newton(cells.turned, design.estimated, _ITEM_CAP)
+    steps_of_items = _Newton(cells.turned, design.estimated, _TUNED.item_cap)
     iteration = 0
     change = np.inf
     for iteration in range(1, max_iterations + 1):
@@ -252,7 +259,7 @@ def fold_in(cells: Cells, fitted: Fitted, start: Normals | None = None) -> Norma
         respondents = Normals(mean, covariance)
     steps = _respondent_steps(cells, fitted.design)
     precision = _ability_precision(fitted.correlations)
-    for _ in range(FOLD_IN):
+    for _ in range(15):
         before = respondents.mean
         respondents = steps.step(respondents, fitted.known_items, 0.0, precision)
         if np.abs(respondents.mean - before).max() < 1e-3:
@@ -278,7 +285,7 @@ def _relative_change(before: Array, after: Array) -> float:
     root = np.sqrt(len(after))
     step = np.linalg.norm(after - before) / root
     size = np.linalg.norm(after) / root
-    return float(step / max(size, _LEAST_SLOPES))
+    return float(step / max(size, _TUNED.least_slopes))
 
 
 def probabilities(respondents: Normals, items: Normals) -> Array:
@@ -287,7 +294,7 @@ def probabilities(respondents: Normals, items: Normals) -> Array:
     packed = _Packed(items)
     for rows in blocks(*p.shape, _AT_ONCE):
         p[rows] = packed.moments(respondents.chosen(rows))[0]
-    return np.clip(p, _ROUNDING, 1 - _ROUNDING)
+    return np.clip(p, 1e-7, 1 - 1e-7)  # rounding errors of 32 bits
 
 
 class _Packed:
@@ -379,8 +386,8 @@ class _Newton:
         covariance = masked_inverse(information + precision, self.estimated)
         full = np.einsum("nij,nj->ni", covariance, gradient)
         turned_back = (full * self.last).sum(axis=1) < 0
-        larger = np.minimum(self.share * _ON, 1.0)
-        self.share = np.where(turned_back, self.share * _BACK, larger)
+        larger = np.minimum(self.share * _TUNED.on, 1.0)
+        self.share = np.where(turned_back, self.share * _TUNED.back, larger)
         step = self.share[:, None] * full
         largest = np.abs(step).max(axis=1, keepdims=True)
         step /= np.maximum(largest / self.cap, 1.0)
@@ -411,7 +418,7 @@ def _respondent_steps(cells: Cells, design: Design) -> _Newton:
     """Steps of respondents, whose last coordinate is 1."""
     estimated = np.ones((len(cells.y), design.n_abilities + 1), bool)
     estimated[:, -1] = False
-    return _Newton(cells, estimated, _RESPONDENT_CAP)
+    return _Newton(cells, estimated, _TUNED.respondent_cap)
 
 
 def masked_inverse(matrices: Array, estimated: NDArray[np.bool_]) -> Array:
@@ -468,7 +475,7 @@ def _correlations(covariance: Array, n: int, *, prior: bool) -> Array:
 def item_prior(items: Normals, design: Design, *, prior: bool) -> tuple[Any, Array]:
     """Mean and precision of the distribution that every item is drawn from."""
     if not prior:
-        return 0.0, WEAK * np.eye(items.mean.shape[1])
+        return 0.0, 1e-4 * np.eye(items.mean.shape[1])  # which keeps items finite
     mean, spread = item_distribution(items, design)
     if design.free:  # the same for all items
         return mean, np.linalg.inv(spread[0])
@@ -501,12 +508,12 @@ def item_distribution(items: Normals, design: Design) -> tuple[Array, Array]:
     deviation = items.mean - mean
     if design.free:
         total = deviation.T @ deviation + items.covariance.sum(axis=0)
-        total += _FLOOR * np.eye(d)
+        total += _TUNED.floor * np.eye(d)
         return mean, np.broadcast_to(total / (n + 1), (n, d, d))
     squares = deviation**2 + np.linalg.diagonal(items.covariance)
     variance = np.zeros_like(squares)
     for places in _places_by_kind(design):
-        total = squares[places].sum() + _FLOOR_OF_KIND
+        total = squares[places].sum() + _TUNED.floor_of_kind
         variance[places] = total / (places.sum() + 1)
     return mean, variance[:, :, None] * np.eye(d)
 
@@ -517,7 +524,7 @@ def _by_group(values: Array, overall: Any, group: NDArray[np.intp]) -> Array:
     if len(n) == 1:
         return np.broadcast_to(overall, values.shape)
     sums = np.stack([np.bincount(group, column) for column in values.T], axis=1)
-    means = (sums + TASK_PULL * overall) / (n + TASK_PULL)
+    means = (sums + _TUNED.task_pull * overall) / (n + _TUNED.task_pull)
     return means[group]
 
 
@@ -536,7 +543,7 @@ def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
     loading = standard.T @ theta / n_answers[:, None]
     loading *= design.pattern * kept
     length = np.sqrt((loading**2).sum(axis=1, keepdims=True))
-    shrink = _LARGEST_LOADING / np.maximum(length, 1e-9)
+    shrink = 0.8 / np.maximum(length, 1e-9)  # no loading starts above 0.8
     loading *= np.minimum(1, shrink)
     # normal ogive to logistic: the slope of a loading λ is 1.7 λ/√(1 − λ²)
     uniqueness = 1 - (loading**2).sum(axis=1)
@@ -546,7 +553,7 @@ def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
     intercept = np.log(odds) * stretch
 
     n, k = theta.shape
-    precision = np.full((n, k + 1), _FIRST_PRECISION)
+    precision = np.full((n, k + 1), 1 / 0.3)
     precision[:, -1] = np.inf
     information = (total + 1) * scale**2
     precision_of_items = np.where(design.estimated, information[:, None], np.inf)
@@ -591,7 +598,7 @@ def _first_abilities(
 def _leading(residual: NDArray[np.float32]) -> Array:
     """Leading left singular vector times its value, from the row that is largest."""
     vector = residual[np.argmax((residual**2).sum(axis=1))]
-    for _ in range(_POWER):
+    for _ in range(6):  # power iterations
         vector = (residual @ vector) @ residual
         vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
     return np.asarray(residual @ vector, dtype=np.float64)
@@ -605,7 +612,7 @@ def _beyond_noise(residual: NDArray[np.float32], value: float) -> float:
     square = value**2 / max(noise * longer, 1e-12)
     edge = (1 + ratio**0.5) ** 2
     if square <= edge:
-        return _LEAST_KEPT
+        return 0.1  # although all may be noise
     signal = (square - ratio - 1) ** 2 - 4 * ratio
     return float(np.sqrt(signal) / square)
 

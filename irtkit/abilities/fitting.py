@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
-_TOL = 0.002  # Relative change of slopes at convergence.
-_FINE_TOL = 1e-4  # The same without a prior, and for correlations, which are the last to settle.
-_MOST_ITERATIONS = 500  # An ability that data do not ask for settles slowly.
-_CLEAR = 0.5  # Variance of posterior means from which on an ability is no chance.
 _ALIKE = 0.95  # Correlation from which on two abilities are as good as one.
 
 
@@ -76,8 +72,10 @@ def fitted_abilities(
             return replace(single, findings=(*_tried(single.findings), finding))
         findings.append(finding)
     design, names = design_of(*asked, responses.n_items)
-    tol = _TOL if settings.prior is not None and not design.correlated else _FINE_TOL
-    settings = replace(settings, tol=tol, max_iterations=_MOST_ITERATIONS)
+    # relative change of slopes: without a prior, and beside correlations, they settle last
+    tol = 0.002 if settings.prior is not None and not design.correlated else 1e-4
+    # an ability that data do not ask for settles slowly
+    settings = replace(settings, tol=tol, max_iterations=500)
     fitted = _maximum(cells, design, settings, report)
     log_likelihood, by_quadrature = likelihood.log_likelihood(cells, fitted)
     duplicates = near_duplicates(patterns)
@@ -203,10 +201,10 @@ def _chosen(
     n, n_items = cells.y.shape
     first_of_family = linked(single, alike_pairs(single, USUAL_EXCESS))
     _, families = np.unique(first_of_family, return_inverse=True)
-    few_families = families.max() + 1 < number.FEWEST_FAMILIES
-    if n < number.FEWEST_SYSTEMS or few_families or n_items < 6:
+    few_families = families.max() + 1 < number.CHOICE.fewest_families
+    if n < number.CHOICE.fewest_systems or few_families or n_items < 6:
         return _Asked("exploratory", 1, tasks), Finding("one-ability", "note", {"n_systems": n})
-    most = min(number.MOST_ABILITIES, n_items // 3)
+    most = min(number.CHOICE.most_abilities, n_items // 3)
     numbers = range(1, most + 1)
     designs = [design_of("exploratory", k, tasks, n_items)[0] for k in numbers]
     copies = number.item_families(cells, fit_design(cells, designs[0]))
@@ -264,7 +262,8 @@ def _of_systems(
     table = None if result.responses is None else result.responses.item_table
     yield from of_guessing(result, at_chance(counted, table))
     by_chance = no_ability_differences(counted, duplicates.n_eff)
-    unclear = bool((result.several.fitted.ability.var(axis=0) < _CLEAR).all())
+    # with such a variance of posterior means an ability is no chance
+    unclear = bool((result.several.fitted.ability.var(axis=0) < 0.5).all())
     has_levels = result.responses is not None and "levels" in kinds_of(result.responses)
     yield from of_any_systems(
         result,

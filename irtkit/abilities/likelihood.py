@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 MOST_DIMENSIONS = 4  # Abilities that quadrature can integrate over: 5⁴ nodes.
 _PER_ABILITY = 5  # Nodes. An even number has no middle one, and fails.
 _AT_ONCE = 2**18  # Numbers worked on at once.
-_MOST_CELLS = 2e9  # Cells times nodes of a likelihood by quadrature.
 _LIMIT = 6.0  # Of the grid of a bifactor model.
-_ROUNDS = 40  # Times that nodes are placed at most: 2 to 4 are usual.
-_FAR = 1.0  # Errors of an item's parameter by which its nodes are out of place.
-_SETTLED = 0.01  # Gain in log-likelihood below which a round is the last.
 
 
 class Nodes(NamedTuple):
@@ -50,7 +46,8 @@ def log_likelihood(cells: Cells, fitted: Fitted) -> tuple[float, bool]:
     if is_bifactor(fitted.design):
         return _bifactor(cells, fitted.design.pattern, b, _grid(fitted))[0], True
     n_nodes = _PER_ABILITY**n_abilities
-    by_quadrature = n_abilities <= MOST_DIMENSIONS and cells.y.size * n_nodes <= _MOST_CELLS
+    # more cells times nodes take too long
+    by_quadrature = n_abilities <= MOST_DIMENSIONS and cells.y.size * n_nodes <= 2e9
     per_ability = _PER_ABILITY if by_quadrature else 1
     total = 0.0
     for rows in blocks(len(cells.y), per_ability**n_abilities * len(b), _AT_ONCE):
@@ -68,14 +65,14 @@ def polished(cells: Cells, fitted: Fitted) -> Fitted:
     a finite maximum stays where it is.
     """
     reached = -np.inf
-    for _ in range(_ROUNDS):
+    for _ in range(40):  # 2 to 4 are usual
         moving = ~fitted.unbounded
         fitted, value, far = _climbed(cells, fitted, moving)
         fitted = replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
         gain = value - reached
         reached = value
         stays = np.array_equal(moving, ~fitted.unbounded)
-        if gain < _SETTLED and stays and not far:
+        if gain < 0.01 and stays and not far:
             break
     return fitted
 
@@ -127,7 +124,8 @@ def _climbed(cells: Cells, fitted: Fitted, moving: NDArray[np.bool_]) -> tuple[F
         return -value, -np.append(by_along, by_row[lower] * of_root)
 
     def is_far(u: Array) -> bool:
-        return nodes is not None and bool((np.abs(u[:n_of_items]) > _FAR).any())
+        # by more than a standard error of the parameter
+        return nodes is not None and bool((np.abs(u[:n_of_items]) > 1.0).any())
 
     def stop_far_away(intermediate_result: Any) -> None:
         if is_far(intermediate_result.x):

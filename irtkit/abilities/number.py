@@ -12,6 +12,7 @@ there is one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,12 +27,20 @@ if TYPE_CHECKING:
     from irtkit.abilities.engine import Design, Fitted
     from irtkit.irf import Array
 
-MOST_ABILITIES = 6  # That "auto" tries.
-FEWEST_SYSTEMS = 30  # With fewer there is one ability.
-FEWEST_FAMILIES = 15  # The same.
-_FOLDS = 4  # A quarter of the families is held out at a time.
-_LEAST_GAIN = 0.01  # Share of the loss that one ability more takes off.
-_LEAST_Z = 2.0  # The same in standard errors.
+
+@dataclass(frozen=True)
+class Choice:
+    """What makes ``abilities="auto"`` take one ability more (``benchmarks/abilities.py``)."""
+
+    most_abilities: int = 6  # That are tried.
+    fewest_systems: int = 30  # With fewer there is one ability.
+    fewest_families: int = 15  # The same.
+    folds: int = 4  # A quarter of the families is held out at a time.
+    least_gain: float = 0.01  # Share of the loss that one ability more takes off.
+    least_z: float = 2.0  # The same in standard errors.
+
+
+CHOICE = Choice()
 
 
 def item_families(cells: Cells, fitted: Fitted) -> NDArray[np.int64]:
@@ -71,7 +80,7 @@ class HeldOut(NamedTuple):
         """Draw folds of families, and half of the families ``copies`` of items for every system."""
         generator = np.random.default_rng(seed)
         order = generator.permutation(int(families.max()) + 1)
-        fold = order[families] % _FOLDS
+        fold = order[families] % CHOICE.folds
         shape = len(cells.y), int(copies.max()) + 1
         half = generator.random(shape) < 0.5
         return cls(cells, families, fold, half[:, copies])
@@ -84,7 +93,7 @@ class HeldOut(NamedTuple):
     def loss(self, design: Design) -> Array:
         """Log loss of the answers that are predicted, by family."""
         p = np.empty(self.cells.y.shape)
-        for number in range(_FOLDS):
+        for number in range(CHOICE.folds):
             held = self.fold == number
             fitted = fit_design(self.cells.chosen(~held), design, max_iterations=100)
             weights = self.cells.weights[held] * self.shown[held]
@@ -118,5 +127,5 @@ def gains(before: Array, after: Array) -> bool:
     gain = before - after
     total = float(gain.sum())
     error = float(np.sqrt(len(gain)) * gain.std(ddof=1))
-    large = total >= _LEAST_GAIN * float(before.sum())
-    return large and total >= _LEAST_Z * error
+    large = total >= CHOICE.least_gain * float(before.sum())
+    return large and total >= CHOICE.least_z * error

@@ -16,6 +16,7 @@ the mean probability that they stayed is at most that rate. Without changes no i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,18 +40,27 @@ if TYPE_CHECKING:
 
 LEAST_ITEMS = 3
 """Fewest items that are tested: of two that disagree, either may have changed."""
-_AT_ONCE = 0.5  # Share of the largest distance from the median z that is set aside in one round.
-_MOST_ROUNDS = 10  # Searches for items that changed; 1 to 4 occur.
-_STEPS = 50  # Newton steps, each at most 1, and steps of EM for mean and SD of ability.
-_SETTLED = 1e-4  # Last of them.
-_CHANGE_SD = 3.0  # Of a wide normal prior, which keeps δ finite where all systems are right.
 LITTLE = 1e-6  # Variances, information and shares of a group below it are none.
-_BIN = 0.1  # Abilities that are counted as one, in SDs.
-_MOST_LOGIT = 30.0  # Beyond it 1 − P is below 1e-13, and an answer says no more.
-_MOST_ALIKE = 0.95  # Correlation of a system's residuals in both groups.
-_ROUNDS_OF_MIXTURE = 200  # Steps of EM: 800 more change p_drift by less than 1e-5.
-_PRIOR_ITEMS = 0.5, 10.0  # Changing on either side, and in all: pseudo-counts.
-_CHANGING_Z, _LEAST_Z = 3.0, 2.0  # Mean of z of items that change: where it starts, and its least.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """How items that changed are searched for (``benchmarks/model_tests.py``)."""
+
+    # Share of the largest distance from the median z that is set aside in one round.
+    at_once: float = 0.5
+    steps: int = 50  # Newton steps, each at most 1, and steps of EM for mean and SD of ability.
+    settled: float = 1e-4  # Last of these steps.
+    # Of a wide normal prior, which keeps δ finite where all systems are right.
+    change_sd: float = 3.0
+    most_alike: float = 0.95  # Correlation of a system's residuals in both groups.
+    # Changing on either side, and in all: pseudo-counts.
+    prior_items: tuple[float, float] = (0.5, 10.0)
+    changing_z: float = 3.0  # Mean of z of items that change: where it starts,
+    least_z: float = 2.0  # and its least.
+
+
+_TUNED = _Tuned()
 
 
 class Prior(NamedTuple):
@@ -135,7 +145,7 @@ def changes(
 
     prior = prior or _spread(items)
     kept = np.ones(items.n_items, bool) if anchors is None else anchors
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(10):  # 1 to 4 searches occur
         groups = [_counted(of_group, items, kept) for of_group in answers]
         z, weights, covariance, information = _regressed(groups, items, prior)
         variance = np.full(len(z), copies)
@@ -150,7 +160,7 @@ def changes(
         by_rank = false_discovery(2 * ndtr(-np.abs(z)))
         root = np.nan_to_num(z)
         apart = np.abs(root - np.median(root[kept]))
-        large = apart >= _AT_ONCE * apart[kept].max()
+        large = apart >= _TUNED.at_once * apart[kept].max()
         stays = ~(by_rank <= fdr) | (kept & ~large)
         if anchors is not None or (stays == kept).all() or stays.sum() < LEAST_ITEMS - 1:
             break
@@ -203,16 +213,17 @@ def _counted(patterns: Patterns, items: ItemParameters, kept: Marks) -> Group:
     log_likelihood = np.concatenate(parts)
     mean = 0.0
     sd = 1.0
-    for _ in range(_STEPS):
+    for _ in range(_TUNED.steps):
         _, weights = normalised(log_likelihood + nodes.normal_log_weights(sd, mean))
         means = weights @ nodes.theta
         second = float((weights @ nodes.theta**2).mean())
         before = mean, sd
         mean = float(means.mean())
         sd = max(second - mean**2, LITTLE) ** 0.5
-        if abs(mean - before[0]) + abs(sd - before[1]) < _SETTLED:
+        if abs(mean - before[0]) + abs(sd - before[1]) < _TUNED.settled:
             break
-    _, bins = np.unique(np.rint(nodes.theta / _BIN), return_inverse=True)
+    # abilities within 0.1 SDs are counted as one
+    _, bins = np.unique(np.rint(nodes.theta / 0.1), return_inverse=True)
     in_bin = np.eye(bins.max() + 1)[bins]
     binned = weights @ in_bin
     mass = binned.mean(axis=0)
@@ -243,14 +254,14 @@ def _regressed(
     products = design[:, :, None] * design[:, None, :]
     mean = np.pad(prior.mean, ((0, 0), (0, 1)))
     precision = np.pad(prior.precision, ((0, 0), (0, 1), (0, 1)))
-    precision[:, -1, -1] = _CHANGE_SD**-2
+    precision[:, -1, -1] = _TUNED.change_sd**-2
     guessing = items.guessing
     weights = np.stack([items.discrimination, items.intercept, np.zeros(items.n_items)], axis=1)
     deviance = []
     for free in (slice(2), slice(3)):
-        for _ in range(_STEPS):
+        for _ in range(_TUNED.steps):
             logit = design[:, free] @ weights[:, free].T
-            s = expit(np.clip(logit, -_MOST_LOGIT, _MOST_LOGIT))
+            s = expit(np.clip(logit, -30.0, 30.0))  # beyond it 1 − P is below 1e-13
             p = guessing + (1 - guessing) * s
             rate = s / p
             information = tried * p * (1 - p) * rate**2
@@ -260,7 +271,7 @@ def _regressed(
             curvature += precision[:, free, free]
             step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
             weights[:, free] += np.clip(step, -1, 1)
-            if np.abs(step).max() < _SETTLED:
+            if np.abs(step).max() < _TUNED.settled:
                 break
         value = right * np.log(p) + (tried - right) * np.log1p(-p)
         penalty = (off * (weights - mean)[:, free]).sum(axis=1)
@@ -286,17 +297,17 @@ def _paired(
             variance = variance * tried * p * (1 - p)
         product += residual.sum()
         shared += np.sqrt(variance).sum(axis=0)
-    return float(np.clip(product / max(shared.sum(), LITTLE), 0.0, _MOST_ALIKE)), shared
+    return float(np.clip(product / max(shared.sum(), LITTLE), 0.0, _TUNED.most_alike)), shared
 
 
 def _mixture(z: Array, error: Array) -> Mixture:
     """Learn how z of items that changed is distributed, on either side of 0 (EM)."""
-    of_side, of_all = _PRIOR_ITEMS
+    of_side, of_all = _TUNED.prior_items
     along = np.array([[1.0], [-1.0]]) * z
     share = np.full((2, 1), 0.03)
-    mean = np.full((2, 1), _CHANGING_Z)
+    mean = np.full((2, 1), _TUNED.changing_z)
     sd = np.full((2, 1), 1.5)
-    for _ in range(_ROUNDS_OF_MIXTURE):
+    for _ in range(200):  # 800 more change p_drift by less than 1e-5
         stays = np.log(1 - share.sum()) - 0.5 * z**2
         changed = np.log(share / sd) - 0.5 * ((along - mean) / sd) ** 2
         (stayed, *above_and_below), _ = memberships(np.vstack([stays, changed]))
@@ -304,7 +315,7 @@ def _mixture(z: Array, error: Array) -> Mixture:
         n = weight.sum(axis=1, keepdims=True)
         share = (n + of_side) / (len(z) + of_all)
         total = (weight * along).sum(axis=1, keepdims=True)
-        mean = np.maximum((total + _CHANGING_Z) / (n + 1), _LEAST_Z)
+        mean = np.maximum((total + _TUNED.changing_z) / (n + 1), _TUNED.least_z)
         squares = (weight * (along - mean) ** 2).sum(axis=1, keepdims=True)
         sd = np.maximum(np.sqrt((squares + 2) / (n + 2)), 1.0)
     side = (z < 0).astype(int)

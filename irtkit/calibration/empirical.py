@@ -43,12 +43,8 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)  # The limit of slopes under the weak prior.
-_MOST_ITEMS = 2000  # From which a distribution is learned.
-_APART = 0.3  # Logits between abilities at which responses are counted.
-_GRADIENT = 1e-4  # Of the log-likelihood per item, at which the distribution is settled.
 _SLOPES = np.linspace(-5.0, 5.0, 21)  # In standard errors around the estimate.
 _POINTS, _WEIGHTS = normal_rule(5)
-_NEWTON_STEPS = 6  # For intercepts: the points need not lie around their likeliest values.
 _LEAST = 0.05  # Least median slope, and spread of intercepts, to start from.
 
 
@@ -296,7 +292,7 @@ def expected_counts(patterns: Patterns, items: Items, grid: Grid) -> Counts:
     right: Any = expected.right
     copies = patterns.copies(np.ones(len(items.slope))).astype(np.intp)
     steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), 0.9))
-    n_places = max(int(np.ptp(theta) * steep / _APART) + 1, STENCIL)
+    n_places = max(int(np.ptp(theta) * steep / 0.3) + 1, STENCIL)  # 0.3 logits apart
     if n_places >= len(theta):
         return Counts(theta, right, expected.responses)
     places = np.linspace(theta[0], theta[-1], n_places)
@@ -346,7 +342,7 @@ def _intercepts(counts: Counts, items: Items, slopes: Array) -> tuple[Array, Arr
     places = np.repeat(np.arange(len(slopes)), n)
     at = items.chosen(places)._replace(slope=slopes.ravel())
     held = WeakPrior.intercept_spread**-2
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(6):  # points need not lie around the likeliest values
         curves = curves_of(at, counts.theta)
         residual = (right / curves.p - responses) * curves.s
         precision = curvatures(curves, responses)[0].sum(axis=1) + held
@@ -409,7 +405,7 @@ def learned_from(points: Points, whole: Places, items: Items, scale: float) -> I
     """Return the most likely distribution of a sample of the items, which may have copies."""
     from scipy.optimize import minimize
 
-    sample = whole[:: -(-len(whole) // _MOST_ITEMS)]
+    sample = whole[:: -(-len(whole) // 2000)]  # at most 2,000 items
     sample, copies = np.unique(sample, return_counts=True)
     points = points.chosen(sample)
     n = copies.sum()
@@ -429,5 +425,6 @@ def learned_from(points: Points, whole: Places, items: Items, scale: float) -> I
     start[0] = np.log(scale)
     start[3] = -float(np.median(items.intercept[whole])) / scale
     start[[4, 6]] = np.log([spread / scale, spread])
-    optimum = minimize(loss, start, jac=True, method="BFGS", options={"gtol": _GRADIENT})
+    # the gradient is that of the log-likelihood per item
+    optimum = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-4})
     return ItemDistribution.from_vector(optimum.x)

@@ -48,10 +48,7 @@ UNKNOWN = 1e-10  # Information below which a parameter is not identified; of a r
 N_COMMON = 8  # Functions in the common ability basis.
 _MOST_DENSE = 300  # Parameters up to which W is all of them: inverting then takes a few ms.
 _ENOUGH = 4000  # Respondents that are enough for what further polynomials add, which is little.
-_MANY_RESPONDENTS = 1500  # From here on sums are in 32 bits, except those of repeated trials.
 _NEGLIGIBLE = 1e-4  # Share of the missing information along one polynomial that ends the sum.
-_MOST_POLYNOMIALS = 16  # More lose their orthogonality; beside steep items nodes take their place.
-_SAME = 1e-10  # Share of the information about a direction below which others make it up.
 # Of central differences, in units of 1 + |x| (Press et al. 2007, section 5.7).
 _STEP = float(np.cbrt(np.finfo(np.float64).eps))
 
@@ -732,7 +729,7 @@ def orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
     after = centred * root
     size = np.ones_like(root[0])
     rounding = len(theta) * np.finfo(weights.dtype).eps
-    for _ in range(_MOST_POLYNOMIALS):
+    for _ in range(16):  # more lose their orthogonality; beside steep items nodes take their place
         square = (after * after).sum(axis=0)
         kept = square > rounding * size
         norm = np.sqrt(np.where(kept, square, 0.0))
@@ -791,12 +788,13 @@ def unit_directions(information: Array) -> Array:
     lengths = np.sqrt(np.diag(information))
     lengths[lengths == 0] = np.inf
     values, vectors = np.linalg.eigh(information / np.outer(lengths, lengths))
-    kept = values > _SAME
+    kept = values > 1e-10  # others make up a direction with less
     unit = vectors[:, kept] / np.sqrt(values[kept])
     return unit / lengths[:, None]
 
 
 def _number_type(patterns: Patterns, items: Items) -> Any:
     whole = formed_as_a_whole(items, patterns.n_items)  # sums along few directions cancel more
-    narrow = whole and patterns.n > _MANY_RESPONDENTS and not patterns.repeated
+    # sums over fewer respondents, and those of repeated trials, are in 64 bits
+    narrow = whole and patterns.n > 1500 and not patterns.repeated
     return np.float32 if narrow else np.float64

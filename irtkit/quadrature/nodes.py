@@ -32,14 +32,6 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 HALF_WIDTH = 8.0  # SDs of N(0, 1) that are integrated over to each side: beyond lies 1e-15 of it.
-_SPACING = 1.1  # Spacing of adaptive nodes in posterior SDs; see the error above.
-_POINT_SPACING = 1.12
-"""Spacing of the curve points of one response, in units of one over the steepness of the items.
-With n responses of a respondent it is divided by n^(1/12), since the error of twelve points goes
-with the twelfth power of the spacing. The sum of softplus over 5,000, 0.55 apart, is off by about
-1e-4 at any node, with signs that alternate, where abilities are."""
-_LEAST_STEEPNESS = 0.6
-"""Least steepness that curve points are placed for. The steepness of the items may be 0."""
 STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""
@@ -49,21 +41,41 @@ _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 15) for k in (4, 5,
 They are few, for fits to share compiled programs, and divisible by 8. Six items with 10⁷ trials
 each need 24,576, and twice as many to check them.
 """
-_STEP, _MOST_STEPS = 0.1, 1024  # a width rises by at most 0.02 per step, see the rate
-"""Steps of ability at which the wanted width is computed, and the most of them."""
-_SAMPLED_ITEMS = 512  # drawn at random, 448 would err by 5 %
-_STEEPEST = _SAMPLED_ITEMS // 8
-"""Most items that the wanted width is computed from, and how many of these are the steepest of
-all: one alone may decide."""
-_STEEP = 0.5
-"""Logits between two steps from which on an item gets points of its own: one of slope 5 does."""
-_RATE = 0.2
-"""Most that the wanted width rises per unit of ability: 0.22 per spacing, so that neighbouring
-posteriors are alike."""
 _NORMAL = NormalDist()
-_SMOOTHING = 1.2
-"""SD of the normal curves that dθ/du is made of, in steps of u: the ripple of their sum,
-2·exp(−2π²·1.2²), is 1e-12."""
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """Where nodes and curve points lie, and at which abilities their widths are computed.
+
+    What errors follow from them is said above.
+    """
+
+    spacing: float = 1.1  # Spacing of adaptive nodes in posterior SDs; see the error above.
+    # Spacing of the curve points of one response, in units of one over the steepness of the items.
+    # With n responses of a respondent it is divided by n^(1/12), since the error of twelve points
+    # goes with the twelfth power of the spacing. The sum of softplus over 5,000, 0.55 apart, is off
+    # by about 1e-4 at any node, with signs that alternate, where abilities are.
+    point_spacing: float = 1.12
+    # Least steepness that curve points are placed for. The steepness of the items may be 0.
+    least_steepness: float = 0.6
+    # Of ability at which widths are computed: they rise by at most 0.02 per step.
+    step: float = 0.1
+    most_steps: int = 1024  # Most of these steps.
+    # Most items that widths are computed from: drawn at random, 448 would err by 5 %.
+    sampled_items: int = 512
+    steepest: int = sampled_items // 8  # Of these, the steepest of all: one alone may decide.
+    # Logits between two steps from which on an item gets points of its own: one of slope 5 does.
+    steep: float = 0.5
+    # Most that the wanted width rises per unit of ability: 0.22 per spacing, so that neighbouring
+    # posteriors are alike.
+    rate: float = 0.2
+    # SD of the normal curves that dθ/du is made of, in steps of u: the ripple of their sum,
+    # 2·exp(−2π²·1.2²), is 1e-12.
+    smoothing: float = 1.2
+
+
+_TUNED = _Tuned()
 
 
 class Nodes(NamedTuple):
@@ -197,9 +209,9 @@ class NodeDensity:
             information, steepness = _curves(sample, stand_for, theta)
         of_posterior = precision + answered * information
         posterior_sd = 1 / np.sqrt(of_posterior)
-        width_of_curves = 1 / np.maximum(steepness, _LEAST_STEEPNESS)
+        width_of_curves = 1 / np.maximum(steepness, _TUNED.least_steepness)
         width = np.stack([posterior_sd, width_of_curves])
-        rise = _RATE * theta
+        rise = _TUNED.rate * theta
         for towards in (1, -1):  # the width may not rise faster, to the right and to the left
             rise_along = towards * rise
             along = (width - rise_along)[:, ::towards]
@@ -226,9 +238,9 @@ class NodeDensity:
 
         The nodes themselves are the points unless less than a share as many points suffice.
         """
-        theta, log_width = self._placed(0, _SPACING / refined, refined)
+        theta, log_width = self._placed(0, _TUNED.spacing / refined, refined)
         if interpolates and self.share:
-            spacing = _POINT_SPACING / self.n_responses ** (1 / STENCIL)
+            spacing = _TUNED.point_spacing / self.n_responses ** (1 / STENCIL)
             points, _ = self._placed(1, spacing / points_refined, points_refined)
             if len(points) <= self.share * len(theta):
                 return Nodes(theta, log_width, points, local_interpolation(theta, points))
@@ -252,9 +264,9 @@ class NodeDensity:
         inner = np.interp(np.arange(count), u, at)
         step = spacing * n_steps / (count - 1)
         rough = np.interp(inner, at, width) * step
-        margin = int(np.ceil(7 * _SMOOTHING)) * refine
+        margin = int(np.ceil(7 * _TUNED.smoothing)) * refine
         rough = np.pad(rough, margin, mode="edge")
-        sd = _SMOOTHING * refine
+        sd = _TUNED.smoothing * refine
         around = np.arange(-margin, margin + 1)
         offset = around / sd
         area = sd * np.sqrt(2 * np.pi)
@@ -272,28 +284,28 @@ class NodeDensity:
 
 def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
     """Some of very many items, and how many each stands for, in any order of columns."""
-    if len(copies) <= _SAMPLED_ITEMS:
+    if len(copies) <= _TUNED.sampled_items:
         return items, copies
     size = np.abs(items.slope)
     order = np.lexsort((items.intercept, -size))
-    others = order[_STEEPEST:]
-    n_sampled = _SAMPLED_ITEMS - _STEEPEST
+    others = order[_TUNED.steepest :]
+    n_sampled = _TUNED.sampled_items - _TUNED.steepest
     every = -(-len(others) // n_sampled)
     sampled = others[::every]
-    chosen = np.concatenate([order[:_STEEPEST], sampled])
+    chosen = np.concatenate([order[: _TUNED.steepest], sampled])
     stand_for = copies[chosen]
     each_for = copies[others].sum() / copies[sampled].sum()
-    stand_for[_STEEPEST:] *= each_for
+    stand_for[_TUNED.steepest :] *= each_for
     return items.chosen(chosen), stand_for
 
 
 def _abilities(items: Items, half_width: float) -> Array:
     """Equal steps over [−half_width, half_width], and more around items too steep for them."""
-    n_steps = int(2 * half_width / _STEP)
-    n_points = min(n_steps + 1, _MOST_STEPS)
+    n_steps = int(2 * half_width / _TUNED.step)
+    n_points = min(n_steps + 1, _TUNED.most_steps)
     even = np.linspace(-half_width, half_width, n_points)
     step = even[1] - even[0]
-    steep = np.abs(items.slope) * step > _STEEP
+    steep = np.abs(items.slope) * step > _TUNED.steep
     if not steep.any():
         return even
     slope = items.slope[steep]
@@ -302,7 +314,7 @@ def _abilities(items: Items, half_width: float) -> Array:
     around -= items.intercept[steep] / slope
     inside = np.abs(around) < half_width
     extra = np.unique(around[inside])
-    every = max(-(-len(extra) // _MOST_STEPS), 1)
+    every = max(-(-len(extra) // _TUNED.most_steps), 1)
     return np.union1d(even, extra[::every])
 
 
