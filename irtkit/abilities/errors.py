@@ -45,10 +45,7 @@ if TYPE_CHECKING:
     from irtkit.abilities.engine import Cells, Fitted
     from irtkit.irf import Array
 
-_PER_ABILITY = 3  # Nodes of sums along directions.
 _AT_ONCE = 2**18  # Cells times nodes worked on at once.
-_MOST_MISSING = 0.95  # Share of what is known of an item that it may miss by itself.
-_LEAST_SHARE = 1e-4  # Share of what items know by themselves that is left of a direction at least.
 
 
 def covariances(cells: Cells, fitted: Fitted) -> tuple[ItemCovariance, Array]:
@@ -90,7 +87,8 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
     rotated = over_items(directions, rotations)
     along += weight * rotated @ rotated.T
     values, vectors = np.linalg.eigh(along)
-    values = np.maximum(values, _LEAST_SHARE)
+    # of a direction this share of what items know by themselves is left at least
+    values = np.maximum(values, 1e-4)
     inverse = (vectors / values) @ vectors.T
 
     n = len(values)
@@ -161,7 +159,7 @@ def _information(cells: Cells, fitted: Fitted, directions: Array) -> tuple[Array
     complete, missing = np.zeros((2, n_items, d * d))
     missing_along = np.zeros((r, r))
     narrow = directions.astype(np.float32)
-    for piece in _pieces(cells, fitted, _PER_ABILITY):
+    for piece in _pieces(cells, fitted, 3):  # three nodes of each ability
         squares = outer(piece.x * piece.weight[..., None], piece.x)
         squares = squares.reshape(-1, d * d).astype(np.float32)
         curvature = piece.curvature.reshape(-1, n_items)
@@ -187,7 +185,7 @@ def _less(complete: Array, missing: Array, estimated: NDArray[np.bool_]) -> Arra
     share = inverse @ (missing * pairs) @ inverse.mT
     values, vectors = np.linalg.eigh(share)
     axes = root @ vectors
-    left = 1 - np.minimum(values, _MOST_MISSING)
+    left = 1 - np.minimum(values, 0.95)  # an item may miss so much by itself
     remaining = (axes * left[:, None]) @ axes.mT
     return remaining * pairs
 

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
     from irtkit.responses.marking import Ranges
 
-_SAME_SLOPE = 1e-9  # Difference between slopes that are one: what a table with ten digits keeps.
 _ABILITIES = np.linspace(-5.0, 5.0, 61)
 _NORMAL = np.exp(-(_ABILITIES**2) / 2)
 _MOST_VARIANCE = 1e6  # Of an earlier estimate that says anything.
@@ -246,7 +245,8 @@ def fixed_parameters(
             f"{first_names(list(anchors.labels or ())) or 'without labels'}"
         )
     parameters = anchors.parameters.chosen(places[places >= 0])
-    if model in {"1PL", "Rasch"} and np.ptp(parameters.discrimination) > _SAME_SLOPE:
+    # a table with ten digits does not keep smaller differences
+    if model in {"1PL", "Rasch"} and np.ptp(parameters.discrimination) > 1e-9:
         raise ValueError(
             f"the {model} has one discrimination for all items, and fixed items have several. "
             "Use model='2PL'"

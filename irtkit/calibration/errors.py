@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array, Items
 
-_MOST_KEPT = 2**26  # Derivatives, twice over, that are kept for both times they are needed.
-_LEAST_DISPERSION = 0.1  # Of the scores that an ability rests on.
 _AT_ONCE = 2**21  # Numbers of levels that are worked on at once.
-_POINT = 3**0.5  # Of the Gauss–Hermite rule of three, where weights are 1/6, 2/3, 1/6.
 
 
 def clustered(result: FitResult, families: Places | None, clusters: Places | None) -> FitResult:
@@ -172,10 +169,11 @@ def _by_items(
     result: FitResult, patterns: Patterns, size: int
 ) -> Iterator[tuple[slice, list[Any]]]:
     """g, from the normal posterior at the two points of the three-point rule off its centre."""
+    point = 3**0.5  # of the Gauss–Hermite rule, where weights are 1/6, 2/3, 1/6
     for cells in _cells(result, patterns):
-        above = cells.scores(_POINT, size)
-        below = cells.scores(-_POINT, size)
-        step = _POINT / 6 * result.posterior_sd[cells.rows, None]
+        above = cells.scores(point, size)
+        below = cells.scores(-point, size)
+        step = point / 6 * result.posterior_sd[cells.rows, None]
         narrow = step.astype(np.float32)
         yield cells.rows, [(high - low) * narrow for high, low in zip(above, below, strict=True)]
 
@@ -217,7 +215,8 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
     # BᵀWG of items and populations, and its product with Cov
     sums = np.zeros((n_items, size, 2))
     of_population = by_population.T @ weighted
-    kept = [*by_items()] if sums.size * n < _MOST_KEPT else None
+    # derivatives are needed twice, and kept where they are few
+    kept = [*by_items()] if sums.size * n < 2**26 else None
     for rows, moved in kept or by_items():
         for k, g in enumerate(moved):
             sums[:, k] += g.T @ narrow_weights[rows]
@@ -254,7 +253,7 @@ def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Any:
     parts = [cells.by_ability()[1] @ beyond for cells in _cells(result, patterns)]
     variance = result.posterior_sd**2
     added = variance**2 * np.concatenate(parts)
-    return np.maximum(added, (_LEAST_DISPERSION - 1) * variance)
+    return np.maximum(added, -0.9 * variance)  # the least dispersion is 0.1
 
 
 def dispersed(result: FitResult, patterns: Patterns) -> FitResult:

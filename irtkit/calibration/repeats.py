@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
 
-_LEAST_DISPERSION = 0.1  # Of an item: a constant score would have none.
-_FAR_FROM_INDEPENDENT = 4.0  # Design effect above which the first fit is with the correlation.
-
 
 class Cells(NamedTuple):
     """Cells with several trials, of real respondents; every array has shape (n_cells,)."""
@@ -170,7 +167,7 @@ def dispersions(
     shrunk = (d0 * q0 + df * q) / (d0 + df)
     common = max(correlation, 1 / SCORE_TRIALS)
     by_item = np.ones(len(scored))
-    by_item[of] = np.maximum(shrunk / common, _LEAST_DISPERSION)
+    by_item[of] = np.maximum(shrunk / common, 0.1)  # a constant score would have none
     return by_item
 
 
@@ -182,7 +179,8 @@ def first_correlation(patterns: Patterns, cells: Cells) -> float:
     responses = np.maximum(patterns.margins.item_responses[REAL], 1)
     share = (patterns.margins.item_right[REAL] / responses)[cells.column]
     correlation = cells.correlation(share, share**2, 0.0)
-    return correlation if 1 + (cells.most - 1) * correlation > _FAR_FROM_INDEPENDENT else 0.0
+    # the design effect decides whether the first fit is with the correlation
+    return correlation if 1 + (cells.most - 1) * correlation > 4.0 else 0.0
 
 
 def repeated_cells(patterns: Patterns) -> Cells | None:

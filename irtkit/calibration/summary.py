@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
 
 _TELLING = 8  # Systems that all get an item wrong: 1 in 256 by chance, if each is right by half.
-_TIED = 1e-6  # Abilities that differ by less are the same: rounding.
 _SHOWN = 5  # Rows of a table, as many as `head` of pandas shows.
 
 
@@ -158,7 +157,7 @@ def _best(result: FitResult) -> Shown:
     rows = real[["ability", "ability_se", "accuracy", "n_responses", *component]].head(_SHOWN)
     title = f"systems with the highest {'score' if result.at_chance else 'ability'}"
     ability = real["ability"]
-    n_first = int((ability > ability.max() - _TIED).sum())
+    n_first = int((ability > ability.max() - 1e-6).sum())  # rounding
     if n_first >= _SHOWN and not result.at_chance:
         title += f" ({n_first:,} are equally high)"
     legend = ["component: rows of different ones cannot be compared"] * len(component)

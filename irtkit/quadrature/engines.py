@@ -50,8 +50,6 @@ _LOGARITHMS_SHARED = 8
 _NO_ITEM = (0.0, -1e4, -1e4, 0.0)
 """Slope, intercept, logit of guessing and multiplicity of items that only fill a part up."""
 _MANY_CELLS = 2**22  # Cells from which on JAX computes products over items.
-_ROWS_PER_ITEM = 10
-"""Respondents per item from which on a table of scores costs less than posteriors at nodes."""
 _TABLE = BLOCK // 2
 """Numbers in a table that NumPy works on at once: half of what fits a processor's second cache."""
 _ZERO_BELOW = -40.0
@@ -438,7 +436,8 @@ class NumpyEngine:
         self.traits = Traits(patterns.complete, patterns.sparse)
         self.scores = patterns.scores
         self.right_sums = patterns.right_sums
-        many = patterns.n > _ROWS_PER_ITEM * patterns.cells.shape[1]
+        # a table of scores then costs less than posteriors at nodes
+        many = patterns.n > 10 * patterns.cells.shape[1]
         packed = patterns.complete and patterns.packed is not None
         self._by_score = many and packed and not patterns.grouped
         """Whether respondents are many and their posteriors depend on their scores alone, but for

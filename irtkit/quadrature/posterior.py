@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from irtkit.quadrature.nodes import Nodes
 
 _NEAR = 32  # Nodes to each side that correct a cumulative sum.
-_LEAST = 1e-300  # Smallest probability that has a normal deviate.
 _WIDE_SHARE = 0.05  # Share of the wide part of the heavy-tailed prior (benchmarks/few_items.py).
 _WIDE_SD = 3.0  # SD of this part.
 
@@ -212,7 +211,7 @@ class Posterior(NamedTuple):
         share += close @ wave
         n_before = (share < tail).sum(axis=1)
         place = around[:, 0] + np.clip(n_before, 1, 3)
-        deviates = ndtri(np.clip(share, _LEAST, 1 - 1e-16))
+        deviates = ndtri(np.clip(share, 1e-300, 1 - 1e-16))  # these have normal deviates
         return crossing(self.theta, deviates, place, around, ndtri(tail))
 
 

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 _STEP = 0.3
 """Steps of s during the search, in units of one over the largest posterior SD: with κ₆ of a few
 the error is 1e-7. At its end they are half as long."""
-_COARSE, _MOST_STEPS = 16, 2**14  # memory for 100 nodes: 13 MB
-"""Steps by which the largest posterior SD is found, and the most steps."""
-_BEYOND = 1 + 1e-9
-"""Reach of the steps relative to the scores. Rounding then leads to no step beyond the last."""
+_MOST_STEPS = 2**14  # Memory for 100 nodes: 13 MB.
 # Quintic Hermite: coefficients of 1, t, … t⁵ by f, h·f′, h²·f″ on the left and on the right.
 _HERMITE = np.array(
     [
@@ -57,10 +54,11 @@ class Table:
         log_weights = (of_real + shared.all_wrong)[:, None]
         self._lowest = np.minimum(slope, 0).sum()
         range_of_scores = float(np.abs(slope).sum())
-        reach = max(range_of_scores, 1e-3) * _BEYOND
+        # rounding then leads to no step beyond the last
+        reach = max(range_of_scores, 1e-3) * (1 + 1e-9)
         step = _STEP / 2 if fine else _STEP
         self.n_steps = 0
-        wanted = _COARSE
+        wanted = 16
         while self.n_steps < wanted <= _MOST_STEPS:  # 16 steps may miss the widest posterior
             self.n_steps = int(wanted)
             self._width = reach / self.n_steps

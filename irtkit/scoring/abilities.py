@@ -35,10 +35,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
     from irtkit.scoring.scores import MethodName
 
-_REFINED = 3  # Density of nodes, as a multiple of what a likelihood needs: quantiles within 1e-5.
-_NEGLIGIBLE_STEP = 1e-6  # Last step of Newton's method, in standard errors.
 _AS_HIGH = 1e-9  # Relative difference of log-likelihoods, or posterior probability, taken for 0.
-_WIDER, _WIDEST = 4.0, 4096.0  # Factor by which a grid with estimates at its end grows, and limit.
 _LEAST = 1e-300  # Smallest number that is divided by or has a logarithm.
 
 
@@ -76,7 +73,7 @@ def abilities(
     half_width = 0.0
     while len(waiting):
         density = GridSchedule().density(items.items, patterns, half_width)
-        nodes = density.nodes(_REFINED, interpolates=False)
+        nodes = density.nodes(3, interpolates=False)  # quantiles are within 1e-5
         half_width = float(nodes.theta[-1])
         curves = ItemCurves(items, nodes.theta, spread[0])
         unasked = ItemCurves(rest, nodes.theta, spread[1])
@@ -110,8 +107,9 @@ def abilities(
                 heavy = Posterior.of(log_likelihood, nodes, heavy_tailed=True)
                 estimates.above[rows] = (heavy.weights * above).sum(axis=1)
             beyond_grid.append(rows[at_end])
-        waiting = np.concatenate(beyond_grid) if half_width < _WIDEST else waiting[:0]
-        half_width *= _WIDER
+        # a grid with estimates at its end is widened
+        waiting = np.concatenate(beyond_grid) if half_width < 4096.0 else waiting[:0]
+        half_width *= 4.0
     return estimates
 
 
@@ -224,7 +222,7 @@ def _newton(
         step = np.abs(ability[waiting] - at)
         error = 1 / np.sqrt(np.maximum(information[waiting], _LEAST))
         error = np.minimum(error, 1)
-        waiting = waiting[step > _NEGLIGIBLE_STEP * error]
+        waiting = waiting[step > 1e-6 * error]  # in standard errors
     return ability, information
 
 

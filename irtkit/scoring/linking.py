@@ -28,9 +28,6 @@ LinkName = Literal["mean-mean", "mean-sigma", "Haebara", "Stocking-Lord"]
 LINKS: tuple[LinkName, ...] = get_args(LinkName)
 _NODES = np.linspace(-4, 4, 41)  # Abilities, in SDs of the first population, to compare curves at.
 _WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
-_LEAST_SLOPE = 0.2  # Slope per SD of ability: below, b moves by 5 SDs if the intercept moves by 1.
-_MOST_SLOPE = 1e3  # A at which a search has failed: SDs of scales differ by less.
-_MOST_GROUPS = 20  # Groups of items that the jackknife leaves out in turn.
 
 
 @dataclass(frozen=True)
@@ -175,7 +172,8 @@ def _drift(
 def _checked(method: str, earlier: CalibratedItems, later: CalibratedItems) -> tuple[float, float]:
     """A and B, or an error if a method does not give them."""
     constants = _constants(method, earlier, later)
-    if not np.isfinite(constants).all() or not 1 / _MOST_SLOPE < constants[0] < _MOST_SLOPE:
+    # SDs of scales differ by less, unless the search has failed
+    if not np.isfinite(constants).all() or not 1e-3 < constants[0] < 1e3:
         raise ValueError(
             f"method={method!r} finds no A above 0. It needs two common items that discriminate, "
             "with slopes of the same sign (mean-sigma: and different difficulties)"
@@ -185,7 +183,8 @@ def _checked(method: str, earlier: CalibratedItems, later: CalibratedItems) -> t
 
 def _discriminate(calibrated: CalibratedItems) -> Any:
     """Which items have a slope that gives their difficulty a meaning."""
-    return calibrated.parameters.discrimination * calibrated.latent_sd >= _LEAST_SLOPE
+    # below, b moves by 5 SDs if the intercept moves by 1
+    return calibrated.parameters.discrimination * calibrated.latent_sd >= 0.2
 
 
 def _moved(items: ItemParameters, slope: float, intercept: float) -> ItemParameters:
@@ -237,7 +236,7 @@ def _jackknife(
     method: str, earlier: CalibratedItems, later: CalibratedItems
 ) -> tuple[float, float]:
     """Standard errors of A and B over items, in groups if items are many."""
-    n = min(earlier.parameters.n_items, _MOST_GROUPS)
+    n = min(earlier.parameters.n_items, 20)  # groups that are left out in turn
     if n < 3:
         return np.nan, np.nan
     group = np.arange(earlier.parameters.n_items) % n

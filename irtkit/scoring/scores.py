@@ -11,7 +11,7 @@ measured on the calibrated respondents as mean(e² − v) over their errors e an
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -50,12 +50,24 @@ if TYPE_CHECKING:
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
 _FORMAT = storage.Format("irtkit selection", 4)
-_ABLEST = 64  # Respondents of highest ability plus SE, among whom the highest scores are looked up.
-_RANK, _MARGIN = 3, 0.02  # Rank of the score that sets the limit, and how far below (beyond.py).
-_LEVEL = 0.045  # Share of ordinary respondents beyond, at most; 0.05 gave 0.050 (beyond.py).
-_FEWEST, _MOST = 8, 512  # Respondents that misfit is measured on: its SD is off by 25 to 3 %.
-_MOST_SETS = 16  # Sets of items with a misfit of their own: each costs a score of all respondents.
-_ROUNDING = 1e-6  # Of sums of proportions right, in 32 bits.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """What is learned from calibrated respondents (``benchmarks/few_items.py``)."""
+
+    # Respondents of highest ability plus SE, among whom the highest scores are looked up.
+    ablest: int = 64
+    rank: int = 3  # Rank of the score that sets the limit,
+    margin: float = 0.02  # and how far below it lies.
+    level: float = 0.045  # Share of ordinary respondents beyond, at most; 0.05 gave 0.050.
+    fewest: int = 8  # Respondents that misfit is measured on at least: its SD is off by 25 %,
+    most: int = 512  # and at most: by 3 %.
+    # Sets of items with a misfit of their own: each costs a score of all respondents.
+    most_sets: int = 16
+
+
+_TUNED = _Tuned()
 
 
 def score(
@@ -297,7 +309,7 @@ def score_table(
     if (n_asked == n_items).all():
         return table, findings
     if calibrated.misfit is None:
-        findings.append(Finding("unknown-misfit", "warning", {"least": _FEWEST}))
+        findings.append(Finding("unknown-misfit", "warning", {"least": _TUNED.fewest}))
     if beyond.any():
         names = list(table.index[beyond])
         counts_beyond = {"n": len(names), "of": len(table), "respondents": names}
@@ -355,7 +367,7 @@ def scores_of(
     beyond = may_exceed
     if calibrated.end is not None:
         end = share @ [calibrated.end(asked) for asked in sets]
-        beyond = may_exceed & (right > n_asked * end + _ROUNDING)
+        beyond = may_exceed & (right > n_asked * end + 1e-6)  # rounding in 32 bits
     most = 1 - (n_asked - right) / n_items  # all items not asked are right
     scores[2] = np.where(may_exceed, most, scores[2])
     return estimates, scores, beyond, n_asked
@@ -524,8 +536,8 @@ def misfit_of(
 def _drawn(which: NDArray[np.bool_]) -> Places:
     """Rows of these respondents, of many a sample."""
     rows = np.flatnonzero(which)
-    if len(rows) > _MOST:
-        rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
+    if len(rows) > _TUNED.most:
+        rows = np.sort(np.random.default_rng(0).choice(rows, _TUNED.most, replace=False))
     return rows
 
 
@@ -542,7 +554,7 @@ def end_of(result: FitResult, places: Places) -> float:
     else:
         cells = Cells.of(result.patterns, rows, places)
         score = cells.score[cells.answered.any(axis=1)]
-    rank = max(1, int(_LEVEL * (len(score) + 1)))
+    rank = max(1, int(_TUNED.level * (len(score) + 1)))
     return float(np.sort(score)[-rank]) if len(score) else 1.0
 
 
@@ -564,12 +576,12 @@ def sets_asked(
     keys = np.concatenate([(answered > 0) @ weights for _, _, answered in parts])
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     rows = first[some_left[first]]  # The first respondent of every set.
-    few = len(rows) <= _MOST_SETS
+    few = len(rows) <= _TUNED.most_sets
     if not few:  # sets of one size by how easy their items are, not in the order of respondents
         right, responses = (sums.sum(axis=0) for sums in patterns.margins[:2])
         ease = patterns.response_scores(right / np.maximum(responses, 1))[rows]
         by_size = rows[np.lexsort([np.round(ease, 9), n_asked[rows]])]
-        evenly = np.linspace(0, len(by_size) - 1, _MOST_SETS)
+        evenly = np.linspace(0, len(by_size) - 1, _TUNED.most_sets)
         rows = by_size[evenly.round().astype(int)]
     answers = (patterns.dense(slice(row, row + 1)) for row in rows)
     sets = [np.flatnonzero(trials[0]) for _, trials in answers]
@@ -601,7 +613,7 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Scale:
     items = calibrated_items(given, latent_sd)
     if isinstance(given, FitResult):
         n = given.near_duplicates.n_eff
-        if given.responses is not None and min(n, given.n_answering) >= _FEWEST:
+        if given.responses is not None and min(n, given.n_answering) >= _TUNED.fewest:
             items = replace(items, misfit=partial(misfit_of, given))
         return replace(items, best=partial(_best, given), end=partial(end_of, given))
     table: Any = given
@@ -670,14 +682,14 @@ def _best(result: FitResult, items: CalibratedItems) -> float:
     rows = np.flatnonzero(result.answering)
     columns = np.flatnonzero(items.known)
     upper = (result.ability + result.posterior_sd)[rows]
-    ablest = rows[np.argsort(-upper, kind="stable")[:_ABLEST]]
+    ablest = rows[np.argsort(-upper, kind="stable")[: _TUNED.ablest]]
     if result.responses is None:
         p = items.parameters.chosen(columns).probability(result.ability[ablest])
         scores = p.mean(axis=1)
     else:
         patterns = result.patterns.chosen(ablest).with_columns(columns)
         scores = scores_of(patterns, columns, _bare(items), "EAP", level=0.95)[1][0]
-    return float(np.sort(scores)[-_RANK:][0]) - _MARGIN
+    return float(np.sort(scores)[-_TUNED.rank :][0]) - _TUNED.margin
 
 
 def _in_common(

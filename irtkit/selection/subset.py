@@ -63,15 +63,24 @@ if TYPE_CHECKING:
 
     Single = NDArray[np.float32]
 
-_ALPHA = 0.5  # Weight of the model in Σ. From 0.35 to 0.65 errors differ by sampling error only.
-_SPREAD = 1.25  # SD of the abilities of Σ, in SDs of the population. New respondents lie farther.
-_REACH, _N_NODES = 4.0, 41  # Quadrature to so many SDs. Probabilities err by 1e-3 at slope 10.
-_N_DRAWS = 400  # Draws of several abilities.
-_MAY_RISE = 0.5  # Probability of a slope below 0 from which on an item is not chosen.
-_LEAST = 1e-6  # Proportion of the variance of an item that is rounding error of 32-bit sums.
 SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)  # Numbers of items in the table.
-_TOL = 1e-4  # Of the fits without a fold, as in `irtkit.difficulty.held_out`.
 _ONE_FAMILY = "the error is cross-validated between families: at least two are needed"
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """What Σ, by which items are chosen, is made of (``benchmarks/few_items.py``)."""
+
+    # Weight of the model. From 0.35 to 0.65 errors differ by sampling error only.
+    alpha: float = 0.5
+    spread: float = 1.25  # SD of abilities, in SDs of the population. New respondents lie farther.
+    n_draws: int = 400  # Draws of several abilities.
+    may_rise: float = 0.5  # Probability of a slope below 0 from which on an item is not chosen.
+    reach: float = 4.0  # SDs that quadrature goes to. Probabilities err by 1e-3 at slope 10.
+    n_nodes: int = 41  # Of this quadrature.
+
+
+_TUNED = _Tuned()
 
 
 class ItemCovariance(NamedTuple):
@@ -120,10 +129,10 @@ class ItemCovariance(NamedTuple):
         p, weight = self.p, self.weight
         n, n_items = self.answers.shape
         factor = np.empty((n_items, n + len(weight)), dtype=np.float32)
-        spread = np.sqrt((1 - _ALPHA) / max(n - 1, 1))
+        spread = np.sqrt((1 - _TUNED.alpha) / max(n - 1, 1))
         factor[:, :n] = ((self.answers - self.answers.mean(axis=0)) * np.float32(spread)).T
-        factor[:, n:] = ((p - weight @ p) * np.sqrt(_ALPHA * weight)[:, None]).T
-        return factor, _ALPHA * (weight @ (p * (1 - p)))
+        factor[:, n:] = ((p - weight @ p) * np.sqrt(_TUNED.alpha * weight)[:, None]).T
+        return factor, _TUNED.alpha * (weight @ (p * (1 - p)))
 
     def ranking(self, k: int, among: NDArray[np.bool_] | None = None) -> Places:
         """Places of the k items to ask first, best first, or fewer if no more may be asked.
@@ -135,7 +144,8 @@ class ItemCovariance(NamedTuple):
         n_items = len(factor)
         variance = np.einsum("ij,ij->i", factor, factor).astype(np.float64) + noise
         with_mean = (factor @ factor.sum(axis=0)).astype(np.float64) + noise
-        least = np.maximum(_LEAST * variance, np.finfo(np.float64).tiny)
+        # this share is rounding error of 32-bit sums
+        least = np.maximum(1e-6 * variance, np.finfo(np.float64).tiny)
         columns, taken = np.empty((min(k, n_items), n_items)), []
         left = self.allowed & self.rising
         for step in range(len(columns)):
@@ -161,18 +171,19 @@ class ItemCovariance(NamedTuple):
 def _one_ability(result: Any, places: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
     """Items in SDs of ability, which of them rise, P(right) at abilities, and their weights."""
     items = result.parameters.standardised(result.latent_sd, result.latent_mean).chosen(places)
-    theta = _SPREAD * np.linspace(-_REACH, _REACH, _N_NODES)
-    weight = np.exp(-0.5 * (theta / _SPREAD) ** 2)
+    theta = _TUNED.spread * np.linspace(-_TUNED.reach, _TUNED.reach, _TUNED.n_nodes)
+    weight = np.exp(-0.5 * (theta / _TUNED.spread) ** 2)
     return items, items.discrimination > 0, items.probability(theta), weight / weight.sum()
 
 
 def _several_abilities(result: Any, places: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
     """Return the same of several abilities, at draws of them."""
     root = np.linalg.cholesky(result.ability_correlation)
-    drawn = _SPREAD * np.random.default_rng(0).standard_normal((_N_DRAWS, len(root))) @ root.T
+    normal = np.random.default_rng(0).standard_normal((_TUNED.n_draws, len(root)))
+    drawn = _TUNED.spread * normal @ root.T
     p = result.parameters.chosen(places).probability(drawn)
-    weight = np.full(_N_DRAWS, 1 / _N_DRAWS)
-    rising = result.p_negative[places] < _MAY_RISE
+    weight = np.full(_TUNED.n_draws, 1 / _TUNED.n_draws)
+    rising = result.p_negative[places] < _TUNED.may_rise
     return ItemBank.of(result).chosen(places), rising, p, weight
 
 
@@ -201,7 +212,8 @@ def refits(
     for number in range(len(load)):
         held = scored[fold_of[codes] == number]
         kept = responses.part(np.setdiff1d(np.arange(patterns.n), held))
-        yield refitted(result, kept, tol=_TOL, fixed=fixed), held
+        # as in `irtkit.difficulty.held_out`
+        yield refitted(result, kept, tol=1e-4, fixed=fixed), held
 
 
 class Held(NamedTuple):

@@ -43,14 +43,6 @@ _LOGITS = 1.5 * np.arange(-5.0, 6.0)
 _SPLINE = CubicSpline(np.arange(len(_LOGITS)), np.eye(len(_LOGITS)))
 _PLACES = np.linspace(0, len(_LOGITS) - 1, 10 * len(_LOGITS) - 9)
 _FINE = _SPLINE(_PLACES)
-_STEPS = 5
-_LONGEST = 2.0
-_MOST_CHANGE = 4.0
-"""Newton steps at each logit, the longest in SDs, and the most by which one changes a variance."""
-_MOST_NODES = 40
-_LEAST_COUNT = 0.5
-"""Most nodes of posteriors, and the number of responses below which it is treated as 0."""
-_LEVELS = (-7.0, 0.5)
 _APART = 0.1
 """Lowest and highest logit of a chance level that is learned, and a step for its curvature."""
 _NODES, NODE_WEIGHTS = normal_rule(7)
@@ -105,7 +97,7 @@ class ItemLikelihoods(NamedTuple):
         items = Items(*parameters.T)
         sds = 1.0, synthetic_sd(items, 1.0, patterns.multiplicity)
         grid = Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in sds]))
-        starts = np.arange(0, nodes.n_nodes, -(-nodes.n_nodes // _MOST_NODES))
+        starts = np.arange(0, nodes.n_nodes, -(-nodes.n_nodes // 40))  # at most 40 nodes
         density = np.exp(grid.log_weights[0]) + 1e-300
         theta = np.add.reduceat(nodes.theta * density, starts) / np.add.reduceat(density, starts)
         weights = np.zeros((2, len(parameters), len(theta), len(theta)), dtype=np.float32)
@@ -121,7 +113,7 @@ class ItemLikelihoods(NamedTuple):
                     tried = part.answered[here].T @ counted[here]
                 weights[..., k] += np.stack([right, np.maximum(tried - right, 0.0)])
         counts = weights.sum(axis=2)
-        enough = (counts >= _LEAST_COUNT)[:, :, None]
+        enough = (counts >= 0.5)[:, :, None]  # fewer responses are treated as none
         weights /= np.where(enough, counts[:, :, None], 1.0)
         curves = np.stack(_right_and_wrong(parameters, theta))[..., None]
         np.divide(weights, curves, out=weights, where=enough)
@@ -178,7 +170,7 @@ def _level(ridges: Ridges, target: Target) -> tuple[float, float]:
         evidence = _tilted(ridges, target, level)[1].sum()
         return float(-evidence - density.at(np.asarray(level)).value)
 
-    level = float(minimize_scalar(loss, bounds=_LEVELS, method="bounded").x)
+    level = float(minimize_scalar(loss, bounds=(-7.0, 0.5), method="bounded").x)
     around = [loss(level + _APART * k) for k in (-1, 0, 1)]
     curvature = np.diff(around, 2)[0] / _APART**2
     return level, 1 / math.sqrt(max(curvature, 1.0))
@@ -273,12 +265,14 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, block: sli
 
     points, weights = _COARSE
     squares = np.einsum("pk,pl->pkl", points, points) - np.eye(2)
-    for _ in range(_STEPS):  # Newton steps with expected derivatives (Stein 1981)
+    for _ in range(5):  # Newton steps with expected derivatives (Stein 1981)
         weighted = log_density(points) * weights
         size, axes = np.linalg.eigh(-np.einsum("jgp,pkl->jgkl", weighted, squares))
-        axes /= np.sqrt(np.clip(size, 1 / _MOST_CHANGE, _MOST_CHANGE))[:, :, None]
+        # a step changes a variance by at most four times
+        axes /= np.sqrt(np.clip(size, 1 / 4.0, 4.0))[:, :, None]
         step = axes @ (axes.swapaxes(2, 3) @ (weighted @ points)[..., None])
-        step /= np.maximum(1.0, np.linalg.norm(step, axis=2, keepdims=True) / _LONGEST)
+        # and has at most two SDs
+        step /= np.maximum(1.0, np.linalg.norm(step, axis=2, keepdims=True) / 2.0)
         mean = mean + (root @ step)[..., 0]
         root = root @ axes
     points, weights = _DENSE

@@ -42,12 +42,8 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
-_NEAR = 1e-3
-"""Tolerance of the search for the start, in nats: within √(2·tol) = 0.04 standard errors."""
 _BATCHES_AT_START = 4
 """Batches whose respondents the start is found from."""
-_LEAST_LOGIT = -4.0
-"""Least logit of guessing at the start: where its estimate is 0 no normal distribution is."""
 
 
 def variational_estimates(
@@ -74,7 +70,7 @@ def variational_estimates(
     if size is not None and _BATCHES_AT_START * size < patterns.n:
         order = np.random.default_rng([settings.seed, 0, 3]).permutation(patterns.n)
         sampled = patterns.chosen(np.sort(order[: _BATCHES_AT_START * size]))
-    control = Control(schedule, _NEAR)
+    control = Control(schedule, 1e-3)  # in nats: within √(2·tol) = 0.04 standard errors
     if patterns.repeated:
         correlation = settings.trial_correlation
         if correlation is None and sampled.repeated:
@@ -114,7 +110,8 @@ def _start(
         location = -prior.difficulty
     items = problem.items(maximum.x)
     if items.logit_guessing is not None:
-        items = items._replace(logit_guessing=np.maximum(items.logit_guessing, _LEAST_LOGIT))
+        # where the estimate of guessing is 0 no normal distribution is
+        items = items._replace(logit_guessing=np.maximum(items.logit_guessing, -4.0))
     target = target_of(model, prior, items.slope, batches.patterns.n)
     return first_state(target, target.coordinates.point(items, location, log_scale), batches)
 

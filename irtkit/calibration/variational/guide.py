@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.target import Target
     from irtkit.irf import Array
 
-_BENT_AT_MOST = 0.7
-"""Largest share of an item's information that a bent coordinate loses: its SD grows 1.8 times."""
 _LEAST_INFORMATION = 1e-3
 """Least eigenvalue of the information of an item, relative to its diagonal."""
 _ROUNDING = 1e-12
@@ -203,7 +201,7 @@ def guide_of(
     rest = information.common_block - np.einsum("jkr,jks->rs", information.coupling, loading)
     if not target.coordinates.common_slope:
         bend = -by_slope * target.coordinates.slopes(mean)[2]
-        most = _BENT_AT_MOST / _inverses(own)[:, 0, 0]
+        most = 0.7 / _inverses(own)[:, 0, 0]  # the SD then grows 1.8 times
         own[:, 0, 0] += np.maximum(bend, -most)
     own = minus_missing_information(own, _inverses(own), information.missing)
     factor: Any = np.linalg.cholesky(_inverses(_positive(own)))

@@ -33,14 +33,8 @@ if TYPE_CHECKING:
 
 _MAX_STEP_SDS = 1.5
 """Longest step of an item, in posterior SDs: farther out the information is another."""
-_SHRINKING = 0.9
 _LEAST_RATE = 1 / 8
-"""Ratio of steps up to which they converge, and the least share of a step that is taken: steps of
-that share shrink by as much."""
-_SLACK = 0.3
-"""A step is taken back if the bound falls by more than means off by as many posterior SDs lose."""
-_FIRST_SD = 0.1
-"""SD of own coordinates before the first covariance. Results do not depend on it."""
+"""Least share of a step that is taken."""
 
 
 @dataclass
@@ -174,7 +168,8 @@ def first_state(target: Target, mean: Point, batches: Batches) -> State:
     parameters = target.coordinates.parameters(mean)
     nodes = batches.nodes_at(parameters)
     systems = batches.systems(parameters, parameters[None], nodes)
-    by_prior = target.expected_prior(mean.own, np.full_like(mean.own, _FIRST_SD)).curvature
+    # results do not depend on the SD before the first covariance
+    by_prior = target.expected_prior(mean.own, np.full_like(mean.own, 0.1)).curvature
     information = information_at(target, [mean], systems)
     guide = guide_of(target, mean, information, np.zeros(len(mean.own)), by_prior)
     return State(target, guide, nodes)
@@ -194,7 +189,8 @@ def maximise_bound(
     covariance may swing around where both stay. One that loses much of the bound is taken back.
     """
     bound = bound_at(state.target, state.guide, batches, state.nodes)
-    slack = _SLACK**2 / 2 * (bound.gradient.own.size + bound.gradient.shared.size)
+    # means off by 0.3 posterior SDs lose as much
+    slack = 0.3**2 / 2 * (bound.gradient.own.size + bound.gradient.shared.size)
     rate = 1.0
     change = np.inf
     trace: list[TraceRow] = []
@@ -209,7 +205,7 @@ def maximise_bound(
         n_nodes = state.nodes.n_nodes
         trace.append(TraceRow(number, n_nodes, bound.log_likelihood, change, bound.elbo))
         report(number, bound.elbo)
-        if change > _SHRINKING * last:
+        if change > 0.9 * last:  # steps hardly converge
             rate = max(rate / 2, _LEAST_RATE)
         state = _moved(state, step, rate, batches)
         after = bound_at(state.target, state.guide, batches, state.nodes)

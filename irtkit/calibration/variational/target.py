@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ModelName
 
 Curve = Literal["sinh", "linear"]
-_LEAST_SLOPE = 0.2
-"""Least common slope to start from: nearer to 0 its logarithm is too uncertain to step by."""
-_ITEMS_PER_RESPONDENT = 2
-"""Items per respondent above which intercepts are measured from m·a, as m is then certain."""
 _NODES, _WEIGHTS = normal_rule(15)
 
 
@@ -126,7 +122,8 @@ class Coordinates:
             columns.append(items.logit_guessing)
         shared = [location] if self.learns else []
         if self.common_slope:
-            shared.append(math.log(max(abs(float(items.slope[0])), _LEAST_SLOPE)))
+            # nearer to 0 its logarithm is too uncertain to step by
+            shared.append(math.log(max(abs(float(items.slope[0])), 0.2)))
         elif self.learns:
             shared.append(log_scale)
         return Point(np.stack(columns, axis=1), np.array(shared))
@@ -304,7 +301,7 @@ def target_of(
     """
     learns = not isinstance(prior, ItemPrior)
     curve: Curve = "sinh" if learns else "linear"
-    many = len(slope) > _ITEMS_PER_RESPONDENT * n_respondents
+    many = len(slope) > 2 * n_respondents  # m is then certain, and intercepts are measured from m·a
     bend = prior.bend if isinstance(prior, ItemDistribution) else 1.0
     coordinates = Coordinates(model, len(slope), curve, learns, learns and many, bend)
     target = Target(coordinates, prior)
