@@ -29,8 +29,6 @@ _INSTEAD = {
     "Judges": "irtkit.judges returns one",
     "CharacteristicCurves": "irtkit.characteristic_curves returns one",
 }  # What to type instead, by the name of the class.
-_BEGINNING = 5  # Letters that name what begins with them: loglik is log_likelihood.
-_LIKENESS = 0.7  # Of a suggested name: one letter more or less in three, so that 4PL is not 3PL.
 NO_NUMBERS = (complex, np.complexfloating, np.datetime64, np.timedelta64)  # Though Python converts.
 MOST_TIMES = 100_000  # Repetitions, for example draws: a share of them is known to 0.0016.
 _LINE = 80  # Characters of a label or value that a message repeats.
@@ -74,9 +72,10 @@ def did_you_mean(value: object, names: Iterable[str]) -> str:
     """Ask for the name that is most like a value, if one is: ", did you mean '2PL'?"."""
     like = {name.lower(): name for name in names}
     word = str(value)[:_LINE].lower()
-    matches = get_close_matches(word, like, 1, _LIKENESS)
+    # one letter more or less in three is alike, so that 4PL is not 3PL
+    matches = get_close_matches(word, like, 1, 0.7)
     letters = word.replace("_", "")
-    if len(letters) >= _BEGINNING:
+    if len(letters) >= 5:  # loglik is log_likelihood, log may be anything
         matches += [name for name in like if name.replace("_", "").startswith(letters)]
     return f", did you mean {short(like[matches[0]])}?" if matches else ""
 

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 WIDTH = 80  # Columns of a usual terminal.
 LABEL, _LEAST = 28, 16  # Columns of a printed label, and its least. A character may take two.
 TOP = 20  # Rows that are printed: with the headings, a screen of 24 lines.
-_LEGEND = 2 * WIDTH - 22  # Columns of the first entries of a legend: with its end, two lines.
 
 _BEGINNING = re.compile(r"(.*[\W_])?")  # A text up to the last sign between words.
-_MOST_CUTS = 5  # Times that labels which are still equal lose more of their common part.
 
 
 class InNotebooks:
@@ -86,7 +84,7 @@ def short_labels(labels: Iterable[Hashable], room: int = LABEL) -> list[str]:
     labels = list(labels)
     names = {label: printable(label) for label in labels}
     lost, cut = dict.fromkeys(names, 0), {name: shortened(name, room) for name in names}
-    for _ in range(_MOST_CUTS):
+    for _ in range(5):  # labels that are still equal lose more of their common part
         alike: dict[str, list[Hashable]] = {}
         for label, text in cut.items():
             alike.setdefault(text, []).append(label)
@@ -212,7 +210,7 @@ def _begun(legend: Sequence[str]) -> list[str]:
     """The first entries of a legend, as many as two lines hold."""
     for n in range(len(legend), 0, -1):
         text = ". ".join(legend[:n])
-        if n == 1 or len(text) <= _LEGEND:
+        if n == 1 or len(text) <= 2 * WIDTH - 22:  # with its end it has two lines
             return [text if n == len(legend) else f"{text}. More: {spelled(legend=True)}"]
     return []
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
 
 _NAMED, _LABEL = 3, 20  # Items and respondents named for an ability, and columns of a name.
-_RELIABLE = 0.5  # Reliability from which on they are named.
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +147,7 @@ class SeveralAbilities:
         ablest = np.argsort(-ability, axis=0, kind="stable")[:_NAMED]
         firsts: list[tuple[list[str], list[str]]] = []
         for k, reliability in enumerate(self.reliability(result)):
-            if reliability < _RELIABLE:
+            if reliability < 0.5:  # then no items or respondents are named
                 firsts.append(([], []))
                 continue
             items = [result.item_labels[place] for place in most_items[:, k]]

@@ -53,9 +53,6 @@ _LEAST_STEP = 1e-8  # Below rounding errors of x.
 # Nodes and curve points as multiples of what is needed, and whether curves are interpolated: tried
 # in turn until the error is small enough; the first nearly always is.
 _REFINEMENTS = ((1, 1, True), (1, 2, True), (1, 3, False), (2, 4, False))
-_QUADRATURE_ERROR = 1e-4
-"""Quadrature error of the log-likelihood per real respondent above which grids are refined: it
-moves estimates by less than a hundredth of their standard errors, slopes beyond 4 by up to 0.06."""
 FAR = 7.0  # Posterior SDs that a grid must reach beyond the farthest mean: 1e-12 lies beyond.
 MOST_REPAIRS = 10  # Half-widths, and rescalings, that are tried before the last is kept.
 
@@ -427,7 +424,9 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
             posteriors, on_nodes = problem.posteriors(lbfgs.x, nodes)
             log_likelihood = on_nodes
         error = abs(on_dense - on_nodes)
-        fine = error <= _QUADRATURE_ERROR * patterns.n_real and farthest <= density.half_width
+        # an error of 1e-4 for each respondent moves estimates by less than a hundredth of their
+        # standard errors, slopes beyond 4 by up to 0.06
+        fine = error <= 1e-4 * patterns.n_real and farthest <= density.half_width
         last = level + 1 == len(_REFINEMENTS) or schedule.fixed is not None
         if fine or last or control.n_evaluations >= control.max_evaluations:
             break

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
 _LISTED = 5  # Items and systems that the demo prints: a screen in all.
-_INCONCLUSIVE = 3  # Exit code of a gate that neither passes nor fails.
 
 
 def main() -> None:
@@ -559,7 +558,7 @@ def _gate(given: SimpleNamespace) -> int:
         with replacing(given.summary) as temporary:
             temporary.write_text(gate.markdown, encoding="utf-8")
         say_written(given.summary)
-    inconclusive = 0 if given.allow_inconclusive else _INCONCLUSIVE
+    inconclusive = 0 if given.allow_inconclusive else 3  # it neither passes nor fails
     return {"passed": 0, "failed": 1, "inconclusive": inconclusive}[gate.verdict]
 
 

@@ -35,7 +35,6 @@ _ENDS = {
     if hasattr(signal, name)  # Windows has no SIGHUP
 }
 """Signals that end a command, and the word that is printed."""
-_MOST_LINES = 1000  # Lines of the log, held until all input is known to be good.
 _OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
 """Errors that are shown in one line. All others leave their trace."""
 
@@ -117,7 +116,8 @@ class _Log(MemoryHandler):
 @contextmanager
 def _log_held_back() -> Iterator[None]:
     logger = logging.getLogger("irtkit")
-    handler, level = _Log(_MOST_LINES, flushOnClose=False), logger.level
+    # lines are held until all input is known to be good
+    handler, level = _Log(1000, flushOnClose=False), logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:

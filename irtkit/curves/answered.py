@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array
 
-_LEAST_SYSTEMS = 3  # One is left out, and two remain that differ.
 _FOLDS = 5  # Fits, each without a fifth of the systems.
 
 
@@ -165,7 +164,7 @@ def fitted_difficulties(result: FitResult) -> Array:
 
 def _held_out(result: FitResult, seed: int) -> tuple[Array, NDArray[np.intp]]:
     """Difficulties of a fit and of fits without each fold, and the fit for each respondent."""
-    if result.n_answering < _LEAST_SYSTEMS:
+    if result.n_answering < 3:  # one is left out, and two remain that differ
         raise ValueError(
             f"result has {result.n_answering} systems, too few to leave each one out in turn. "
             "Give difficulties from another source: difficulties="

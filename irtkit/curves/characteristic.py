@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 Rule = Literal["quantile", "width"]
-_MOST_RANGES = 1000  # Of which each should hold several items.
 _SHOWN = 20  # Systems that are printed.
-_ROUNDING = 1e-12  # Relative squared spread below which it is a rounding error.
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +135,7 @@ def characteristic_curves(
     import pandas as pd
 
     check_seed(seed)
-    check_whole("bins", bins, 1, _MOST_RANGES)
+    check_whole("bins", bins, 1, 1000)  # each range should hold several items
     check_one_of("by", by, ("quantile", "width"))
     level = check_number("level", level, above=0, below=1)
     require("characteristic_curves", result)
@@ -266,7 +264,7 @@ def generality_of(edges: Array, share: Array, variance: Array) -> tuple[float, f
     squared_se = float((second - 2 * capability * first) ** 2 @ noise) ** 0.5
     if psi.min() == psi.max() and psi[0] in {0.0, 1.0}:
         squared = np.nan
-    elif squared < _ROUNDING * h[-1] ** 2:
+    elif squared < 1e-12 * h[-1] ** 2:  # a rounding error
         squared = 0.0
     return capability, capability_se, squared, squared_se
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from irtkit.curves.answered import Part
     from irtkit.irf import Array
 
-_STEPS = 30  # Of Newton's method. About 8 are needed, and 15 for a perfect record of many items.
 _LEAST_SYSTEMS = {"Rasch": 40, "1PL": 40}  # For about 5 % of alarms in simulations; else 100.
 
 
@@ -181,7 +180,7 @@ def falling_curve(part: Part) -> tuple[Array, Array, float]:
     scale = part.difficulty.std()
     x = np.vander((part.difficulty - centre) / scale, 2, increasing=True)
     beta = np.zeros(2)
-    for _ in range(_STEPS):
+    for _ in range(30):  # about 8 are needed, and 15 for a perfect record of many items
         p = logistic(x @ beta)
         weight = part.trials * p * (1 - p)
         covariance = np.linalg.inv(x.T @ (x * weight[:, None]))

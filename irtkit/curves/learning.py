@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 DIFFICULTY = "difficulty"
 _GRID = 25  # Points along each side of the grid.
-_SEPARATED = 1e-6  # Distance from a plane, relative to the largest covariates.
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +265,8 @@ def _status(right: Any, x: Any) -> str:
         return "collinear"
     signed = np.where(right > 0, 1.0, -1.0)[:, None] * x
     solved = linprog(-signed.sum(axis=0), -signed, np.zeros(len(signed)), bounds=(-1, 1))
-    return "unbounded" if -float(solved.fun or 0) > _SEPARATED else "ok"
+    # the distance from a plane is relative to the largest covariates
+    return "unbounded" if -float(solved.fun or 0) > 1e-6 else "ok"
 
 
 def _label(system: Any) -> str:

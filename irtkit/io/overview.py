@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from irtkit.responses import ResponseMatrix
 
-_MOST_REMEDIES = 20  # Remedies that are tried: metrics and filters of several tasks.
 _SHOWN = 10  # Names that are listed: two or three lines of a terminal.
 
 
@@ -106,7 +105,7 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
     """
     seen, read = _files_of(path, settings)
     turned: tuple[Finding, ...] = ()
-    for _ in range(_MOST_REMEDIES):
+    for _ in range(20):  # metrics and filters of several tasks
         findings: list[Finding] = []
         try:
             with warnings.catch_warnings(action="ignore"):

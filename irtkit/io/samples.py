@@ -30,7 +30,6 @@ CHOSEN = "misfit_of_chosen_items/"
 """Detail, before a task, of a respondent whose items a test chose from those of the task: variance
 of the score by misfit."""
 _LONGEST_TEXT = 10_000  # Characters of an item text that are kept: about four pages.
-_LONGEST_METADATA = 1000  # Categories and short lists, not documents.
 
 
 class Measure(NamedTuple):
@@ -195,7 +194,8 @@ def metadata_of(record: Any, leave_out: Iterable[str] = ()) -> Record:
     kept = {}
     for name, value in fields_of(record).items():
         short = value if isinstance(value, bool | int | float) else text_of(value)
-        fits = not isinstance(short, str) or len(short) <= _LONGEST_METADATA
+        # categories and short lists are kept, not documents
+        fits = not isinstance(short, str) or len(short) <= 1000
         if short is not None and fits and name.strip() and name not in leave_out:
             kept[name] = short
     return kept

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     Embedding = Callable[[list[str]], Any]
 
-_EQUAL = 1 - 1e-9  # Rank correlation with a target from which on a feature has its order.
-_VARIED = 0.9  # Share of different values from which on a column holds no categories.
-
 
 def as_features(
     given: object, labels: Sequence[str] | None = None, embed: Embedding | None = None
@@ -64,7 +61,7 @@ def as_features(
 def check_categories(features: pd.DataFrame) -> None:
     """Refuse columns of texts or the like, which say nothing of other items as categories."""
     for name, values in features.select_dtypes(exclude="number").items():
-        if values.nunique() > _VARIED * len(values):
+        if values.nunique() > 0.9 * len(values):  # then they are no categories
             raise ValueError(
                 f"features: {short(name)} is not a number, and nearly all its values differ, so it "
                 "says nothing of other items. Leave it out. Texts go into a column text, with "
@@ -115,7 +112,7 @@ def check_leaks(
     measures = measures.loc[:, measures.nunique() > 2]
     numbers = features.select_dtypes("number").drop(columns=allowed, errors="ignore")
     for name, values in numbers.loc[:, numbers.nunique() > 2].items():
-        if (measures.corrwith(values, method="spearman").abs() > _EQUAL).any():
+        if (measures.corrwith(values, method="spearman").abs() > 1 - 1e-9).any():  # the same order
             raise ValueError(
                 f"features must not reveal what is predicted: {short(name)} has the order of the "
                 f"target. Leave it out, or pass allow=[{str(name)!r}]"

@@ -39,8 +39,6 @@ REGRESSORS = (
     "random forest",
 )
 """Names of the regressors."""
-_ROUNDING = 1e-9  # Within which a rank such as 0.7 · 10 is whole.
-_LEAST_SHARE = 0.1  # Of a variance, kept if errors of difficulty seem to explain all of it.
 
 
 def training_of(
@@ -257,7 +255,7 @@ class DifficultyPredictor:
             predicted = self.model_.predict(table)
         tried = self.cross_validated_
         errors = np.sort((tried["target"] - tried["predicted"]).abs())
-        rank = math.ceil(level * (len(errors) + 1) - _ROUNDING)
+        rank = math.ceil(level * (len(errors) + 1) - 1e-9)  # a rank such as 0.7 · 10 is whole
         reach = errors[rank - 1] if rank <= len(errors) else np.inf
         columns = {"predicted": predicted, "low": predicted - reach, "high": predicted + reach}
         return pd.DataFrame(columns, index=table.index)
@@ -296,7 +294,8 @@ class DifficultyPredictor:
             )
         variance = self.rmse_**2
         of_targets = np.asarray(self.targets_.get("Rasch_se", 0.0)) ** 2
-        unexplained = max(variance - np.nanmean(of_targets), _LEAST_SHARE * variance)
+        # errors of difficulty may seem to explain all of it
+        unexplained = max(variance - np.nanmean(of_targets), 0.1 * variance)
         predicted = self.predict(features, items=items)["predicted"]
         return predicted.to_frame("mean").assign(sd=np.sqrt(unexplained))
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from irtkit.pictures.picture import Picture
     from irtkit.suspects import Audit
 
-_MOST_TEXT = 1_500_000  # Characters of texts of all items. A page of 42,000 items has 3 MB without.
-_MOST_ANSWERS = 6_000_000  # Bytes of packed answers: 2,211 × 12,032 take 3.3 MB.
 _SHOWN = (
     *("average_error", "difficulty", "discrimination", "discrimination_se"),
     *("p_negative", "n_responses", "guessing", "quality_standard", "intercept"),
@@ -37,7 +35,6 @@ _SHOWN = (
 EXACT = {"average_error", "quality_standard", "predicted_difficulty"}
 """Columns in 64 bits: shares lie half-way between two that are shown, and 32 bits would shift
 them."""
-_NOWHERE = 2**16 - 1  # Half pixels of an item that is not drawn.
 
 
 def data_block(
@@ -107,7 +104,8 @@ def _places_of_systems(picture: Picture) -> list[list[float]]:
 
 def _half_pixels(picture: Picture, n_items: int) -> NDArray[np.uint16]:
     """Where items are drawn, from the left and from above."""
-    frame, pixels = Frame(picture, "wide"), np.full((2, n_items), _NOWHERE, np.uint16)
+    # items that are not drawn keep the largest number
+    frame, pixels = Frame(picture, "wide"), np.full((2, n_items), 2**16 - 1, np.uint16)
     for mark in picture.points:
         pixels[:, mark.items] = np.round(2 * np.stack([frame.px(mark.x), frame.py(mark.y)]))
     return pixels
@@ -140,7 +138,8 @@ def _answers(result: FitResult) -> dict[str, Any]:
     patterns, who = result.patterns, result.best_first
     planes = 1 if patterns.complete else 2
     payload: dict[str, Any] = {"systems": [cut(result.respondent_labels[k]) for k in who]}
-    if patterns.repeated or planes * len(who) * patterns.n_items / 8 > _MOST_ANSWERS:
+    # bytes of packed answers: 2,211 × 12,032 take 3.3 MB
+    if patterns.repeated or planes * len(who) * patterns.n_items / 8 > 6_000_000:
         return payload
     if patterns.sparse:
         tables = [(part[who] > 0).toarray() for part in (patterns.cells, patterns.trials)]
@@ -160,7 +159,7 @@ def _texts(result: FitResult, suspects: list[int]) -> dict[str, dict[str, str]]:
         texts = {
             str(k): cut(text, TEXT) for k, text in enumerate(table[name]) if isinstance(text, str)
         }
-        if sum(map(len, texts.values())) > _MOST_TEXT:
+        if sum(map(len, texts.values())) > 1_500_000:  # a page of 42,000 items has 3 MB without
             texts = {str(k): texts[str(k)] for k in suspects if str(k) in texts}
         payload[str(name)] = texts
     return payload

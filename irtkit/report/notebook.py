@@ -22,10 +22,8 @@ from irtkit.responses import ResponseMatrix
 from irtkit.suspects.audit import Audit
 from irtkit.systems.leaderboard import Board
 
-_ROWS, _ITEMS = 5, 8  # Rows and columns of a matrix, as of `head` of pandas.
 _TOP = 10  # Rows of other tables.
 _CURVES = 4  # Items whose curves are drawn: one row.
-_SHORT = 20  # Characters of a label that heads a column.
 
 
 def html_of(result: Any) -> str:
@@ -56,7 +54,8 @@ def html_of(result: Any) -> str:
 
 def _corner(responses: ResponseMatrix) -> Shown:
     """A matrix: its size and accuracy, and its first rows and columns."""
-    rows, columns = min(_ROWS, responses.n_respondents), min(_ITEMS, responses.n_items)
+    # as many rows as `head` of pandas shows
+    rows, columns = min(5, responses.n_respondents), min(8, responses.n_items)
     observed = responses.observed
     right, tried = (table[:rows, :columns].toarray() for table in observed)
     share = float(observed.successes.sum(dtype=np.float64) / observed.trials.sum(dtype=np.float64))
@@ -64,7 +63,7 @@ def _corner(responses: ResponseMatrix) -> Shown:
     if responses.has_repeats:
         texts = texts + "/" + tried.astype(str)
     respondents = pd.Index(responses.respondents[:rows], name="respondent")
-    items = [cut(name, _SHORT) for name in responses.items[:columns]]
+    items = [cut(name, 20) for name in responses.items[:columns]]
     caption = f"the first {counted(rows, 'system')} and {counted(columns, 'item')}"
     corner = pd.DataFrame(np.where(tried > 0, texts, ""), respondents, items)
     mean = f"a mean of {share:.1%}" if responses.has_scores else f"{share:.1%} right"

@@ -36,7 +36,6 @@ Names: TypeAlias = str | Iterable[str] | None
 """The name of a column, or several names."""
 
 USUAL = "*"  # Instead of the name of a column: the column with a usual name.
-_LOOKED_AT = 100  # Labels that are compared with patterns, evenly spaced.
 _ITEM_LABEL = re.compile(
     r"(.*[\W_])?(q|items?|questions?|tasks?|problems?|prompts?|exercises?|puzzles?)[\W_]*\d+|.{8,}\?",
     re.IGNORECASE,
@@ -275,7 +274,7 @@ def transposed(respondents: Sequence[str], items: Sequence[str]) -> bool:
 
 def _share(labels: Sequence[str], pattern: re.Pattern[str]) -> float:
     """Share of the labels that are like a pattern."""
-    step = -(-len(labels) // _LOOKED_AT)
+    step = -(-len(labels) // 100)  # 100 labels, evenly spaced
     looked_at = labels[::step]
     return sum(pattern.fullmatch(label) is not None for label in looked_at) / len(looked_at)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +17,21 @@ if TYPE_CHECKING:
     from irtkit.responses.cells import Cells
     from irtkit.responses.matrix import ResponseMatrix
 
-_USUAL = (2, 3, 4, 5)  # Numbers of options.
-_FEWEST_ITEMS = 400  # Two standard errors of an accuracy are then at most 0.05.
-_FEWEST, _LEAST_SHARE = 3, 0.25  # Systems at chance that are many.
-_REACH = 2  # Standard errors of an accuracy.
-_LEAST_CORRELATION = 0.2  # Of scores of a system with those of others (Ebel's limit for items).
+
+@dataclass(frozen=True)
+class _Tuned:
+    """When many systems seem to guess (``benchmarks/false_findings.py``)."""
+
+    usual: tuple[int, ...] = (2, 3, 4, 5)  # Numbers of options.
+    fewest_items: int = 400  # Two standard errors of an accuracy are then at most 0.05.
+    fewest: int = 3  # Systems at chance that are many,
+    least_share: float = 0.25  # if they have this share.
+    reach: int = 2  # Standard errors of an accuracy.
+    # Of scores of a system with those of others (Ebel's limit for items).
+    least_correlation: float = 0.2
+
+
+_TUNED = _Tuned()
 
 
 def with_options(matrix: ResponseMatrix, n_options: Any) -> ResponseMatrix:
@@ -39,23 +50,23 @@ def near_chance(matrix: ResponseMatrix) -> list[Finding]:
     table = matrix.item_table
     if matrix.has_scores or (table is not None and {"n_options", "kind"} & {*table.columns}):
         return []
-    if matrix.n_items < _FEWEST_ITEMS and not matrix.cells.has_repeats:
+    if matrix.n_items < _TUNED.fewest_items and not matrix.cells.has_repeats:
         return []
     n_right, n_tried = (table.sum(axis=1, dtype=np.int64) for table in _counts(matrix.cells))
-    judged = np.flatnonzero(~matrix.synthetic & (n_tried >= _FEWEST_ITEMS))
+    judged = np.flatnonzero(~matrix.synthetic & (n_tried >= _TUNED.fewest_items))
     n_guessing = {}
-    for n_options in _USUAL:
+    for n_options in _TUNED.usual:
         chance = 1 / n_options
         expected = chance * n_tried[judged]
         excess = n_right[judged] - expected
         excess /= np.sqrt((1 - chance) * expected)
-        near, above = judged[abs(excess) <= _REACH], judged[excess > _REACH]
-        others = above if len(above) >= _FEWEST else judged
-        many = len(near) >= max(_FEWEST, _LEAST_SHARE * len(judged))
+        near, above = judged[abs(excess) <= _TUNED.reach], judged[excess > _TUNED.reach]
+        others = above if len(above) >= _TUNED.fewest else judged
+        many = len(near) >= max(_TUNED.fewest, _TUNED.least_share * len(judged))
         n_guessing[n_options] = _n_blind(matrix.cells, near, others) if many else 0
     likeliest = max(n_guessing, key=n_guessing.__getitem__)
     n = n_guessing[likeliest]
-    if n < max(_FEWEST, _LEAST_SHARE * len(judged)):
+    if n < max(_TUNED.fewest, _TUNED.least_share * len(judged)):
         return []
     values = {"n": n, "n_systems": len(judged), "level": 1 / likeliest, "n_options": likeliest}
     return [Finding("near-chance", "warning", values, (ask("options", options=likeliest),))]
@@ -79,5 +90,5 @@ def _n_blind(cells: Cells, near: NDArray[Any], others: NDArray[Any]) -> int:
         ease = (right - successes * (row in others))[seen] / of_others[seen]
         with np.errstate(invalid="ignore"):  # items that all get right
             correlation = np.corrcoef(score, ease)[0, 1]
-        n_blind += not correlation > _LEAST_CORRELATION
+        n_blind += not correlation > _TUNED.least_correlation
     return n_blind

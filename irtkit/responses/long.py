@@ -52,10 +52,6 @@ if TYPE_CHECKING:
     from irtkit.responses.labels import Array, Names
     from irtkit.responses.tables import Settings, Table
 
-_SHOWN_FROM = 10**7  # Rows or bytes from which reading shows its progress.
-_DIAGNOSED = 10**6  # Cells that are compared to find the column that distinguishes repeats.
-_FEW = 3  # Different values up to which any column of whole numbers or words may do so.
-
 
 class LongFrame:
     """Responses as numbers of respondents and items, and values, added block by block.
@@ -268,7 +264,7 @@ def _long_frame(
     )
     frame = LongFrame(settings, marking, labels, targets=first.target is not None)
     passed, size = 0, sum(table.size for table in tables)
-    shown = is_watched() and size > _SHOWN_FROM
+    shown = is_watched() and size > 10**7  # rows or bytes
     with progress_bar("reading responses", size, shown=shown) as update:
         for table, role in zip(tables, roles, strict=True):
             items = role.all_items(by_task)
@@ -442,7 +438,7 @@ def as_text(table: Table, positions: list[int]) -> pd.DataFrame:
         columns = [column.astype(str).reset_index(drop=True) for column in columns]
         blocks.append(pd.concat(columns, axis=1, keys=positions))
         n += len(blocks[-1])
-        if n > _DIAGNOSED:
+        if n > 10**6:  # enough to find the column that distinguishes repeats
             break
     whole: pd.DataFrame = pd.concat(blocks, ignore_index=True)
     return whole
@@ -473,7 +469,8 @@ def repeated_rows(
         if n_values < 2 or rows.duplicated([*cell, k]).any():
             continue
         measures = (pd.to_numeric(rows[k], errors="coerce") % 1 > 0).any()
-        if kind != "other" or (n_values <= max(_FEW, len(rows) / 2) and not measures):
+        # any column with so few values may distinguish repeats
+        if kind != "other" or (n_values <= max(3, len(rows) / 2) and not measures):
             telling.append((KINDS.index(kind), n_values, k))
     names = [header[k] for _, _, k in sorted(telling)]
     if names:

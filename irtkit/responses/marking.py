@@ -34,8 +34,6 @@ _BOOLEANS = {"true": 1.0, "false": 0.0}
 _WRITTEN = re.compile(r"([-+]?\d+)(?:([.,])(\d+))?\s*(%?)")  # Decimal comma or percent sign.
 COUNTS = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
 """Cells that are right trials out of all."""
-_MOST_ODD, _MOST_DISTINCT = 10**6, 1000  # Odd responses and values that are kept for remedies.
-_MOST_ITEMS = 10  # Items that a remedy names.
 
 
 class Ranges(dict[str, tuple[float, float]]):
@@ -248,7 +246,8 @@ class Coder:
         """Keep odd responses, of which there may be a million."""
         import pandas as pd
 
-        places = np.flatnonzero(odd)[: _MOST_ODD - sum(map(len, self._odd))]
+        # so many odd responses are kept for remedies
+        places = np.flatnonzero(odd)[: 10**6 - sum(map(len, self._odd))]
         kept = {"row": rows, "column": columns, "value": cells, "code": codes}
         of_cells = {
             name: np.broadcast_to(each, cells.shape).flat[places] for name, each in kept.items()
@@ -349,7 +348,7 @@ class Coder:
         If most are readable, a range is for the items of the others alone.
         """
         odd = self.odd if self.counted else self.odd[self.odd["code"] <= INVALID]
-        once = odd.drop_duplicates("plain")[:_MOST_DISTINCT]
+        once = odd.drop_duplicates("plain")[:1000]
         written: dict[Any, object] = once.set_index("plain")["value"].to_dict()
         if self.counted or any(map(self.marking.counts, written)):
             words = [*written.values()]
@@ -371,7 +370,7 @@ class Coder:
         for k, remedy in enumerate(remedies if 2 * len(strange) <= len(items) else ()):
             pair = remedy.settings.get("score_range")
             if isinstance(pair, tuple) and "levels" not in remedy.settings:
-                by_item = {items[j]: pair for j in strange[:_MOST_ITEMS]}
+                by_item = {items[j]: pair for j in strange[:10]}
                 remedies[k] = ask(remedy.purpose, score_range=by_item)
         return failed(code, *remedies, **cell, more=self.n_invalid - 1)
 

@@ -13,9 +13,7 @@ from irtkit.responses.vocabulary import LIKELY_RIGHT, MARK_LETTERS, RIGHT, WRONG
 if TYPE_CHECKING:
     from irtkit.responses.marking import Marking, Plain
 
-_MOST_WORDS, _LONGEST_WORD = 10, 80  # More or longer words are answers, not marks.
 _HIGHEST_LEVEL = 10  # Higher numbers are more likely percentages.
-_HALF = 50  # Whole numbers up to a half of 100 are as likely out of fewer points.
 
 
 class Seen(NamedTuple):
@@ -50,7 +48,8 @@ def proposals(
         return "unnamed", [ask("missing", missing=unnamed), ask("wrong", wrong=unnamed)]
     if not words:
         return _of_numbers(numbers, marking, seen)
-    is_long = len(words) > _MOST_WORDS or max(map(len, words)) > _LONGEST_WORD
+    # more or longer words are answers, not marks
+    is_long = len(words) > 10 or max(map(len, words)) > 80
     rare = (seen.few or bool(numbers)) and len(words) <= 3 and RIGHT.isdisjoint(words)
     if not is_long and (rare or marking.threshold is not None):
         return "missing-word", _of_rare_words([*words.values()], marking, seen)
@@ -123,7 +122,7 @@ def _of_numbers(numbers: list[float], marking: Marking, seen: Seen) -> tuple[str
     if -1 <= low < 0 and high <= 1 and scored:
         return "numbers", [ask("correlations", score_range=(-1, 1)), threshold]
     if low >= 0 and _HIGHEST_LEVEL < high <= 100:
-        sure = whole and high > _HALF
+        sure = whole and high > 50  # others are as likely out of fewer points
         hundred = Remedy({"score_range": (0, 100)}, "percentages", safe=sure)
         return "percentages", [hundred, *scores, ask("threshold", threshold=50)]
     if low > 0 and high <= _HIGHEST_LEVEL and whole:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from irtkit.scoring.scores import Cells
 
 ORDERS = ("adaptive", "fixed")
-_MOST = 240  # Respondents in the cross-validation of tests: their error is known to 5 %.
 _LEAST = 1e-12  # Least probability of an answer: no answer makes all abilities impossible.
 
 
@@ -178,7 +177,8 @@ class Tried(NamedTuple):
 def cross_validated(selection: Selection) -> Tried:
     """Test some respondents who were held out of the fit and the ranking."""
     k = len(selection.items)
-    share = min(1.0, _MOST / sum(len(fold.rows) for fold in selection.held))
+    # the error of so many respondents is known to 5 %
+    share = min(1.0, 240 / sum(len(fold.rows) for fold in selection.held))
     generator = np.random.default_rng(selection.seed)
     errors, variances, fixed = [], [], []
     for fold in selection.held:

@@ -43,8 +43,6 @@ _LOGITS = 1.5 * np.arange(-5.0, 6.0)
 _SPLINE = CubicSpline(np.arange(len(_LOGITS)), np.eye(len(_LOGITS)))
 _PLACES = np.linspace(0, len(_LOGITS) - 1, 10 * len(_LOGITS) - 9)
 _FINE = _SPLINE(_PLACES)
-_APART = 0.1
-"""Lowest and highest logit of a chance level that is learned, and a step for its curvature."""
 _NODES, NODE_WEIGHTS = normal_rule(7)
 _TO_NODES = np.linalg.inv(hermevander(_NODES, len(_NODES) - 1))
 
@@ -171,8 +169,9 @@ def _level(ridges: Ridges, target: Target) -> tuple[float, float]:
         return float(-evidence - density.at(np.asarray(level)).value)
 
     level = float(minimize_scalar(loss, bounds=(-7.0, 0.5), method="bounded").x)
-    around = [loss(level + _APART * k) for k in (-1, 0, 1)]
-    curvature = np.diff(around, 2)[0] / _APART**2
+    apart = 0.1
+    around = [loss(level + apart * k) for k in (-1, 0, 1)]
+    curvature = np.diff(around, 2)[0] / apart**2
     return level, 1 / math.sqrt(max(curvature, 1.0))
 
 
