@@ -6,7 +6,7 @@ gradient is the posterior mean of the gradient with abilities known (Fisher's id
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,9 +23,22 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 MOST_DIMENSIONS = 4  # Abilities that quadrature can integrate over: 5⁴ nodes.
-_PER_ABILITY = 5  # Nodes. An even number has no middle one, and fails.
 _AT_ONCE = 2**18  # Numbers worked on at once.
-_LIMIT = 6.0  # Of the grid of a bifactor model.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """Where the likelihood is integrated, and when nodes are in place."""
+
+    per_ability: int = 5  # Nodes. An even number has no middle one, and fails.
+    most_cells: float = 2e9  # Cells times nodes of a likelihood by quadrature.
+    limit: float = 6.0  # Of the grid of a bifactor model.
+    rounds: int = 40  # Times that nodes are placed at most: 2 to 4 are usual.
+    far: float = 1.0  # Errors of an item's parameter by which its nodes are out of place.
+    settled: float = 0.01  # Gain in log-likelihood below which a round is the last.
+
+
+_TUNED = _Tuned()
 
 
 class Nodes(NamedTuple):
@@ -45,10 +58,9 @@ def log_likelihood(cells: Cells, fitted: Fitted) -> tuple[float, bool]:
     n_abilities = fitted.design.n_abilities
     if is_bifactor(fitted.design):
         return _bifactor(cells, fitted.design.pattern, b, _grid(fitted))[0], True
-    n_nodes = _PER_ABILITY**n_abilities
-    # more cells times nodes take too long
-    by_quadrature = n_abilities <= MOST_DIMENSIONS and cells.y.size * n_nodes <= 2e9
-    per_ability = _PER_ABILITY if by_quadrature else 1
+    n_nodes = _TUNED.per_ability**n_abilities
+    by_quadrature = n_abilities <= MOST_DIMENSIONS and cells.y.size * n_nodes <= _TUNED.most_cells
+    per_ability = _TUNED.per_ability if by_quadrature else 1
     total = 0.0
     for rows in blocks(len(cells.y), per_ability**n_abilities * len(b), _AT_ONCE):
         nodes = nodes_of(fitted, rows, per_ability)
@@ -65,14 +77,14 @@ def polished(cells: Cells, fitted: Fitted) -> Fitted:
     a finite maximum stays where it is.
     """
     reached = -np.inf
-    for _ in range(40):  # 2 to 4 are usual
+    for _ in range(_TUNED.rounds):
         moving = ~fitted.unbounded
         fitted, value, far = _climbed(cells, fitted, moving)
         fitted = replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
         gain = value - reached
         reached = value
         stays = np.array_equal(moving, ~fitted.unbounded)
-        if gain < 0.01 and stays and not far:
+        if gain < _TUNED.settled and stays and not far:
             break
     return fitted
 
@@ -97,7 +109,7 @@ def _climbed(cells: Cells, fitted: Fitted, moving: NDArray[np.bool_]) -> tuple[F
     root = np.linalg.cholesky(fitted.correlations)
     of_root = 1 / np.sqrt(len(cells.y))
     grid = _grid(fitted) if is_bifactor(design) else None
-    nodes = None if is_bifactor(design) else nodes_of(fitted, slice(None), _PER_ABILITY)
+    nodes = None if is_bifactor(design) else nodes_of(fitted, slice(None), _TUNED.per_ability)
 
     def items_at(u: Array) -> Array:
         along = np.zeros(estimated.shape)
@@ -124,8 +136,7 @@ def _climbed(cells: Cells, fitted: Fitted, moving: NDArray[np.bool_]) -> tuple[F
         return -value, -np.append(by_along, by_row[lower] * of_root)
 
     def is_far(u: Array) -> bool:
-        # by more than a standard error of the parameter
-        return nodes is not None and bool((np.abs(u[:n_of_items]) > 1.0).any())
+        return nodes is not None and bool((np.abs(u[:n_of_items]) > _TUNED.far).any())
 
     def stop_far_away(intermediate_result: Any) -> None:
         if is_far(intermediate_result.x):
@@ -225,8 +236,8 @@ def _grid(fitted: Fitted) -> Array:
     """Equally spaced points, no farther apart than the narrowest posterior is wide."""
     variance = np.linalg.diagonal(fitted.ability_covariance)
     narrowest = np.sqrt(variance.min())
-    n = int(np.clip(2 * _LIMIT / narrowest, 41, 121))
-    return np.linspace(-_LIMIT, _LIMIT, n)
+    n = int(np.clip(2 * _TUNED.limit / narrowest, 41, 121))
+    return np.linspace(-_TUNED.limit, _TUNED.limit, n)
 
 
 def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, grid: Any) -> tuple[float, Array]:

@@ -45,7 +45,20 @@ if TYPE_CHECKING:
 STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)  # The limit of slopes under the weak prior.
 _SLOPES = np.linspace(-5.0, 5.0, 21)  # In standard errors around the estimate.
 _POINTS, _WEIGHTS = normal_rule(5)
-_LEAST = 0.05  # Least median slope, and spread of intercepts, to start from.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """How a distribution is learned (``benchmarks/coverage.py``)."""
+
+    most_items: int = 2000  # That a distribution is learned from.
+    apart: float = 0.3  # Logits between abilities at which responses are counted.
+    gradient: float = 1e-4  # Of the log-likelihood per item, at which the distribution is settled.
+    newton_steps: int = 6  # For intercepts: the points need not lie around their likeliest values.
+    least: float = 0.05  # Least median slope, and spread of intercepts, to start from.
+
+
+_TUNED = _Tuned()
 
 
 @dataclass(frozen=True)
@@ -292,7 +305,7 @@ def expected_counts(patterns: Patterns, items: Items, grid: Grid) -> Counts:
     right: Any = expected.right
     copies = patterns.copies(np.ones(len(items.slope))).astype(np.intp)
     steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), 0.9))
-    n_places = max(int(np.ptp(theta) * steep / 0.3) + 1, STENCIL)  # 0.3 logits apart
+    n_places = max(int(np.ptp(theta) * steep / _TUNED.apart) + 1, STENCIL)
     if n_places >= len(theta):
         return Counts(theta, right, expected.responses)
     places = np.linspace(theta[0], theta[-1], n_places)
@@ -342,7 +355,7 @@ def _intercepts(counts: Counts, items: Items, slopes: Array) -> tuple[Array, Arr
     places = np.repeat(np.arange(len(slopes)), n)
     at = items.chosen(places)._replace(slope=slopes.ravel())
     held = WeakPrior.intercept_spread**-2
-    for _ in range(6):  # points need not lie around the likeliest values
+    for _ in range(_TUNED.newton_steps):
         curves = curves_of(at, counts.theta)
         residual = (right / curves.p - responses) * curves.s
         precision = curvatures(curves, responses)[0].sum(axis=1) + held
@@ -383,7 +396,7 @@ def empirical_bayes(
     order = np.lexsort((*reversed(of_able), share))
     copies = patterns.copies(np.ones(len(order)))
     whole = np.repeat(order, copies[order].astype(np.intp))
-    scale = max(abs(float(np.median(items.slope[whole]))), _LEAST)
+    scale = max(abs(float(np.median(items.slope[whole]))), _TUNED.least)
     points = points_of(counts, items, scale)
     distribution = learned_from(points, whole, items, scale)
     share = points.shares(distribution)[0]
@@ -405,7 +418,7 @@ def learned_from(points: Points, whole: Places, items: Items, scale: float) -> I
     """Return the most likely distribution of a sample of the items, which may have copies."""
     from scipy.optimize import minimize
 
-    sample = whole[:: -(-len(whole) // 2000)]  # at most 2,000 items
+    sample = whole[:: -(-len(whole) // _TUNED.most_items)]
     sample, copies = np.unique(sample, return_counts=True)
     points = points.chosen(sample)
     n = copies.sum()
@@ -420,11 +433,10 @@ def learned_from(points: Points, whole: Places, items: Items, scale: float) -> I
         return -float(total) / n, -by_vector / n
 
     # to start from, half of the intercepts' variance goes with slopes
-    spread = max(float(np.std(items.intercept[whole])), _LEAST) / np.sqrt(2)
+    spread = max(float(np.std(items.intercept[whole])), _TUNED.least) / np.sqrt(2)
     start = _EXPECTED.copy()
     start[0] = np.log(scale)
     start[3] = -float(np.median(items.intercept[whole])) / scale
     start[[4, 6]] = np.log([spread / scale, spread])
-    # the gradient is that of the log-likelihood per item
-    optimum = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-4})
+    optimum = minimize(loss, start, jac=True, method="BFGS", options={"gtol": _TUNED.gradient})
     return ItemDistribution.from_vector(optimum.x)

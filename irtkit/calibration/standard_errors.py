@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,10 +48,26 @@ if TYPE_CHECKING:
 UNKNOWN = 1e-10  # Information below which a parameter is not identified; of a response it is 0.25.
 N_COMMON = 8  # Functions in the common ability basis.
 _MOST_DENSE = 300  # Parameters up to which W is all of them: inverting then takes a few ms.
-_ENOUGH = 4000  # Respondents that are enough for what further polynomials add, which is little.
-_NEGLIGIBLE = 1e-4  # Share of the missing information along one polynomial that ends the sum.
 # Of central differences, in units of 1 + |x| (Press et al. 2007, section 5.7).
 _STEP = float(np.cbrt(np.finfo(np.float64).eps))
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """Where sums of missing information end, and their precision (``benchmarks/posterior.py``)."""
+
+    # Respondents that are enough for what further polynomials add, which is little.
+    enough: int = 4000
+    # From here on sums are in 32 bits, except those of repeated trials.
+    many_respondents: int = 1500
+    # Share of the missing information along one polynomial that ends the sum.
+    negligible: float = 1e-4
+    # More lose their orthogonality; beside steep items nodes take their place.
+    most_polynomials: int = 16
+    same: float = 1e-10  # Share of the information about a direction below which others make it up.
+
+
+_TUNED = _Tuned()
 
 
 class System(NamedTuple):
@@ -667,7 +684,7 @@ class _Polynomials:
         self.turn[: n_items * size] = moves.swapaxes(0, 1).reshape(n_items * size, -1)
         self.turn[n_items * size :, n_moves - n :] = np.eye(n)
         self.of_population = scores.population.scores(scores.theta).T
-        self.every = max(1, scores.patterns.n // _ENOUGH)
+        self.every = max(1, scores.patterns.n // _TUNED.enough)
         self.missing: Any = 0.0
 
     def _squares(self, part: Part, weights: Floats, *, linear: bool = False) -> Floats:
@@ -698,7 +715,7 @@ class _Polynomials:
             total += step
             shares = np.diag(step) / np.maximum(np.diag(total), UNKNOWN)
             share = float(shares.max())
-            if max(share, before) < _NEGLIGIBLE / most:
+            if max(share, before) < _TUNED.negligible / most:
                 break
             before = share
         else:
@@ -729,7 +746,7 @@ def orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
     after = centred * root
     size = np.ones_like(root[0])
     rounding = len(theta) * np.finfo(weights.dtype).eps
-    for _ in range(16):  # more lose their orthogonality; beside steep items nodes take their place
+    for _ in range(_TUNED.most_polynomials):
         square = (after * after).sum(axis=0)
         kept = square > rounding * size
         norm = np.sqrt(np.where(kept, square, 0.0))
@@ -788,13 +805,12 @@ def unit_directions(information: Array) -> Array:
     lengths = np.sqrt(np.diag(information))
     lengths[lengths == 0] = np.inf
     values, vectors = np.linalg.eigh(information / np.outer(lengths, lengths))
-    kept = values > 1e-10  # others make up a direction with less
+    kept = values > _TUNED.same
     unit = vectors[:, kept] / np.sqrt(values[kept])
     return unit / lengths[:, None]
 
 
 def _number_type(patterns: Patterns, items: Items) -> Any:
     whole = formed_as_a_whole(items, patterns.n_items)  # sums along few directions cancel more
-    # sums over fewer respondents, and those of repeated trials, are in 64 bits
-    narrow = whole and patterns.n > 1500 and not patterns.repeated
+    narrow = whole and patterns.n > _TUNED.many_respondents and not patterns.repeated
     return np.float32 if narrow else np.float64

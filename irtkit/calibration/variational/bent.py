@@ -10,7 +10,7 @@ over respondents: of the mean of P/P̂, or (1 − P)/(1 − P̂), under the post
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,6 +45,23 @@ _PLACES = np.linspace(0, len(_LOGITS) - 1, 10 * len(_LOGITS) - 9)
 _FINE = _SPLINE(_PLACES)
 _NODES, NODE_WEIGHTS = normal_rule(7)
 _TO_NODES = np.linalg.inv(hermevander(_NODES, len(_NODES) - 1))
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """How ridges are followed (``benchmarks/posterior.py``)."""
+
+    steps: int = 5  # Newton steps at each logit of guessing.
+    longest: float = 2.0  # Of these, in SDs.
+    most_change: float = 4.0  # Factor by which one changes a variance at most.
+    most_nodes: int = 40  # Of posteriors.
+    least_count: float = 0.5  # Responses: fewer are treated as none.
+    # Lowest and highest logit of a chance level that is learned.
+    levels: tuple[float, float] = (-7.0, 0.5)
+    apart: float = 0.1  # Step for the curvature by this level.
+
+
+_TUNED = _Tuned()
 
 
 def _product_rule(n: int) -> tuple[Array, Array]:
@@ -95,7 +112,7 @@ class ItemLikelihoods(NamedTuple):
         items = Items(*parameters.T)
         sds = 1.0, synthetic_sd(items, 1.0, patterns.multiplicity)
         grid = Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in sds]))
-        starts = np.arange(0, nodes.n_nodes, -(-nodes.n_nodes // 40))  # at most 40 nodes
+        starts = np.arange(0, nodes.n_nodes, -(-nodes.n_nodes // _TUNED.most_nodes))
         density = np.exp(grid.log_weights[0]) + 1e-300
         theta = np.add.reduceat(nodes.theta * density, starts) / np.add.reduceat(density, starts)
         weights = np.zeros((2, len(parameters), len(theta), len(theta)), dtype=np.float32)
@@ -111,7 +128,7 @@ class ItemLikelihoods(NamedTuple):
                     tried = part.answered[here].T @ counted[here]
                 weights[..., k] += np.stack([right, np.maximum(tried - right, 0.0)])
         counts = weights.sum(axis=2)
-        enough = (counts >= 0.5)[:, :, None]  # fewer responses are treated as none
+        enough = (counts >= _TUNED.least_count)[:, :, None]
         weights /= np.where(enough, counts[:, :, None], 1.0)
         curves = np.stack(_right_and_wrong(parameters, theta))[..., None]
         np.divide(weights, curves, out=weights, where=enough)
@@ -168,10 +185,9 @@ def _level(ridges: Ridges, target: Target) -> tuple[float, float]:
         evidence = _tilted(ridges, target, level)[1].sum()
         return float(-evidence - density.at(np.asarray(level)).value)
 
-    level = float(minimize_scalar(loss, bounds=(-7.0, 0.5), method="bounded").x)
-    apart = 0.1
-    around = [loss(level + apart * k) for k in (-1, 0, 1)]
-    curvature = np.diff(around, 2)[0] / apart**2
+    level = float(minimize_scalar(loss, bounds=_TUNED.levels, method="bounded").x)
+    around = [loss(level + _TUNED.apart * k) for k in (-1, 0, 1)]
+    curvature = np.diff(around, 2)[0] / _TUNED.apart**2
     return level, 1 / math.sqrt(max(curvature, 1.0))
 
 
@@ -264,14 +280,12 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, block: sli
 
     points, weights = _COARSE
     squares = np.einsum("pk,pl->pkl", points, points) - np.eye(2)
-    for _ in range(5):  # Newton steps with expected derivatives (Stein 1981)
+    for _ in range(_TUNED.steps):  # Newton steps with expected derivatives (Stein 1981)
         weighted = log_density(points) * weights
         size, axes = np.linalg.eigh(-np.einsum("jgp,pkl->jgkl", weighted, squares))
-        # a step changes a variance by at most four times
-        axes /= np.sqrt(np.clip(size, 1 / 4.0, 4.0))[:, :, None]
+        axes /= np.sqrt(np.clip(size, 1 / _TUNED.most_change, _TUNED.most_change))[:, :, None]
         step = axes @ (axes.swapaxes(2, 3) @ (weighted @ points)[..., None])
-        # and has at most two SDs
-        step /= np.maximum(1.0, np.linalg.norm(step, axis=2, keepdims=True) / 2.0)
+        step /= np.maximum(1.0, np.linalg.norm(step, axis=2, keepdims=True) / _TUNED.longest)
         mean = mean + (root @ step)[..., 0]
         root = root @ axes
     points, weights = _DENSE

@@ -31,10 +31,23 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.quadrature import Nodes
 
-_MAX_STEP_SDS = 1.5
-"""Longest step of an item, in posterior SDs: farther out the information is another."""
-_LEAST_RATE = 1 / 8
-"""Least share of a step that is taken."""
+
+@dataclass(frozen=True)
+class _Tuned:
+    """How far steps go, and which are taken back (``benchmarks/posterior.py``)."""
+
+    # Longest step of an item, in posterior SDs: farther out the information is another.
+    max_step_sds: float = 1.5
+    shrinking: float = 0.9  # Ratio of a step to the last one up to which steps converge.
+    # Least share of a step that is taken: steps of that share shrink by as much.
+    least_rate: float = 1 / 8
+    # A step is taken back if the bound falls by more than means off by as many posterior SDs lose.
+    slack: float = 0.3
+    # SD of own coordinates before the first covariance. Results do not depend on it.
+    first_sd: float = 0.1
+
+
+_TUNED = _Tuned()
 
 
 @dataclass
@@ -168,8 +181,7 @@ def first_state(target: Target, mean: Point, batches: Batches) -> State:
     parameters = target.coordinates.parameters(mean)
     nodes = batches.nodes_at(parameters)
     systems = batches.systems(parameters, parameters[None], nodes)
-    # results do not depend on the SD before the first covariance
-    by_prior = target.expected_prior(mean.own, np.full_like(mean.own, 0.1)).curvature
+    by_prior = target.expected_prior(mean.own, np.full_like(mean.own, _TUNED.first_sd)).curvature
     information = information_at(target, [mean], systems)
     guide = guide_of(target, mean, information, np.zeros(len(mean.own)), by_prior)
     return State(target, guide, nodes)
@@ -189,8 +201,7 @@ def maximise_bound(
     covariance may swing around where both stay. One that loses much of the bound is taken back.
     """
     bound = bound_at(state.target, state.guide, batches, state.nodes)
-    # means off by 0.3 posterior SDs lose as much
-    slack = 0.3**2 / 2 * (bound.gradient.own.size + bound.gradient.shared.size)
+    slack = _TUNED.slack**2 / 2 * (bound.gradient.own.size + bound.gradient.shared.size)
     rate = 1.0
     change = np.inf
     trace: list[TraceRow] = []
@@ -205,8 +216,8 @@ def maximise_bound(
         n_nodes = state.nodes.n_nodes
         trace.append(TraceRow(number, n_nodes, bound.log_likelihood, change, bound.elbo))
         report(number, bound.elbo)
-        if change > 0.9 * last:  # steps hardly converge
-            rate = max(rate / 2, _LEAST_RATE)
+        if change > _TUNED.shrinking * last:
+            rate = max(rate / 2, _TUNED.least_rate)
         state = _moved(state, step, rate, batches)
         after = bound_at(state.target, state.guide, batches, state.nodes)
         if after.elbo >= bound.elbo - slack:
@@ -214,7 +225,7 @@ def maximise_bound(
             continue
         state = before
         change = np.inf
-        if rate == _LEAST_RATE:
+        if rate == _TUNED.least_rate:
             break
         rate /= 2
     state = renewed(state, bound, batches)
@@ -225,8 +236,8 @@ def _moved(state: State, step: Point, rate: float, batches: Batches) -> State:
     """The state after part of a step."""
     guide = state.guide
     size = np.sqrt(np.mean((step.own / guide.sds()) ** 2, axis=1, keepdims=True))
-    own = step.own / np.maximum(size / _MAX_STEP_SDS, 1.0)
-    limit = _MAX_STEP_SDS * np.sqrt(np.diag(guide.common)[: len(step.shared)])
+    own = step.own / np.maximum(size / _TUNED.max_step_sds, 1.0)
+    limit = _TUNED.max_step_sds * np.sqrt(np.diag(guide.common)[: len(step.shared)])
     shared = np.clip(step.shared, -limit, limit)
     guide = guide._replace(own=guide.own + rate * own, shared=guide.shared + rate * shared)
     nodes = batches.nodes_at(state.target.coordinates.parameters(guide.mean))
