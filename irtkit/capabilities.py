@@ -28,6 +28,7 @@ VARIATIONAL = "a variational fit"
 ON_DEVICES = "a fit on a mesh"
 NO_GUESSING = "a model without guessing"
 EMPIRICAL = "the empirical prior"
+_SHORT = 2  # Letters of a name up to which it is not searched for in others.
 FEWEST = 20
 """Systems from which on responses are not `FEW`: the least for two groups of ten."""
 
@@ -311,9 +312,10 @@ def no_attribute(
         for function in FUNCTIONS:
             if function in {name, f"plots.{name}"}:
                 return AttributeError(f"{where} is the function irtkit.{function}")
-        places = [f"{owner}.{other}" for other in names if tables and name in other]
+        is_part = len(name) > _SHORT  # or it is in words that have nothing to do with it
+        places = [f"{owner}.{other}" for other in names if tables and is_part and name in other]
         for table, columns in tables.items():
-            like = [str(column) for column in columns if name in str(column)]
+            like = [str(column) for column in columns if is_part and name in str(column)]
             places += [f"{owner}.{table}[{min(like, key=len)!r}]"] if like else []
         if places:
             return AttributeError(f"{where} is in {' and '.join(places)}")

@@ -600,8 +600,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "likeliest: {items!s}",
     "marks-at-ends": "Marks at the ends: {low:.0%} of the marks of items with levels are the "
     "lowest and {high:.0%} the highest",
-    "separating": "Saturation: {n} of {n_items:item} still {n:separates|separate} the best "
-    "systems, whose score is {score:.1%}",
+    "separating": "Saturation: {n} of {n_items:item} still {n:separates|separate} the {n_best} "
+    "best systems, whose mean score is {score:.1%}",
     "different-abilities": "Different abilities: {n} of {n_tasks:task} {n:measures|measure} partly "
     "another ability than the other items: {tasks!s}. Without errors the scores on {task} and on "
     "the others correlate {lowest:.2f} (one ability: {expected:.2f})",

@@ -185,7 +185,8 @@ def test_ranks_with_ties(here):
 
 def test_saturated(here, truth):
     text = said("health easy.csv", here)
-    n, of, score = re.findall(r"(\d+) of (\d+) items still .*?, whose score is ([\d.]+)%", text)[0]
+    said_score = r"(\d+) of (\d+) items still .*?, whose mean\s+score\s+is ([\d.]+)%"
+    n, of, score = re.findall(said_score, text)[0]
     best = 1 / (1 + np.exp(np.repeat([-5.0, -1.5], [30, 70]) - truth.ability[:10, None]))
     assert int(of) == 100
     assert float(score) / 100 == pytest.approx(best.mean(), abs=0.02)

@@ -114,7 +114,8 @@ class Audit(Printed):
         suspects = self.suspects
         called = int(suspects["called"].sum())
         p = suspects["p_wrong_key"]
-        without_p = any(finding.code == "few-for-keys" for finding in self.findings)
+        unclear = {"few-for-keys", "only-noise"}
+        without_p = any(finding.code in unclear for finding in self.findings)
         without_p |= len(p) > 0 and bool(p.isna().all())
         code = "items-to-read"
         if self.prior is None and not len(suspects):

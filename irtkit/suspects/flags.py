@@ -222,6 +222,8 @@ def flagged(
     likely = (keys["p_wrong_key"] > _WORTH_READING) | (
         keys["p_wrong_key"].isna() & (keys["log_bayes_factor"] > _STRONG_EVIDENCE)
     )
+    if any(finding.code == "only-noise" for finding in findings):
+        likely[:] = False
     counts = result.counts
     readable = pd.Series(~counts.all_right & (counts.item_responses > 0), names)[keys.index]
     readable &= keys["log_bayes_factor"].notna()

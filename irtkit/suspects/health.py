@@ -62,6 +62,7 @@ _DIFFERENT = 0.1  # Share of the systems that answer near-duplicates differently
 _FEWER = 1 / 3  # The same, of the expected share. Misfit alone makes pairs of easy items agree.
 _LEVEL = 0.05  # Of near-duplicates, if items are independent, and of tasks beyond such a share.
 _WANTED = 0.9  # Reliability to reach by more items.
+_HALVE = "halve the errors of the best systems"  # Said if it takes as many items as there are.
 _HALF = 0.25  # Share of the error variances that is left when errors are halved.
 _MOST_TIMES = 10  # As many items as there are, up to which a number of items to add is computed.
 _GRID = np.linspace(-5, 5, 101)  # In SDs of the population.
@@ -112,7 +113,7 @@ class Health(Printed):
             f"To {goal}, add {counted(n, 'item')} of difficulty {difficulty:z.1f} "
             "and median discrimination."
             for goal, n, difficulty in self.to_add.itertuples()
-            if n <= len(self.items)
+            if n <= len(self.items) or not goal.startswith(_HALVE)
         ]
 
     def __repr__(self) -> str:
@@ -238,7 +239,7 @@ def health(result: object, *, n_best: int = 10) -> Health:
     if len(likely):
         values = {"n": len(likely), "items": list(likely)}
         answers.insert(0, Finding("suspects-first", "note", values))
-    few = any(finding.code == "few-systems" for finding in result.findings)
+    few = any(finding.code in {"few-systems", "no-differences"} for finding in result.findings)
     dropped = items["drop"][items["drop"] != ""]
     if len(dropped) and not few:
         values = {**dropped.value_counts(), "n": len(dropped), "n_items": len(items)}
@@ -253,10 +254,16 @@ def health(result: object, *, n_best: int = 10) -> Health:
         sizes = {kind: int(n) for kind, n in zip(kinds, differences, strict=True) if n < np.inf}
         answers.append(Finding("items-for-differences", "note", sizes))
     of_items = _findings(table, pairs)
-    if not any(finding.code == "few-separating" for finding in of_items):
+    without_ability = any(finding.code == "no-differences" for finding in result.findings)
+    if not without_ability and not any(finding.code == "few-separating" for finding in of_items):
         whole: Any = table.iloc[0]
-        values = {"n": int(whole["separating"]), "n_items": len(items)}
-        answers.insert(0, Finding("separating", "note", values | {"score": whole["best_score"]}))
+        values = {
+            "n": int(whole["separating"]),
+            "n_items": len(items),
+            "n_best": len(best),
+            "score": whole["best_score"],
+        }
+        answers.insert(0, Finding("separating", "note", values))
     findings = (*of_fit, *of_items)
     return Health(table, items, pairs, to_add, differences, findings, tuple(answers), len(best))
 
@@ -549,7 +556,7 @@ def _to_add(
     wide = np.maximum(sd, _GRID[1] - _GRID[0])
     of_best = (np.exp(-0.5 * ((_GRID[:, None] - ability) / wide) ** 2) / wide).sum(axis=1)
     half = _HALF * float(np.mean(sd**2))
-    goals = {"halve the errors of the best systems": (of_best, half)}
+    goals = {_HALVE: (of_best, half)}
     if 1 - measured.error() < _WANTED:
         wanted_error = (1 - _WANTED) / measured.widening
         goals[f"reach a reliability of {_WANTED}"] = _NORMAL, wanted_error

@@ -44,7 +44,7 @@ def board_shown(
     on = "by ability, given these items" if of == "these" else "on items like these"
     legend = [
         f"between: {sure} interval of the rank, {on}",
-        "tied: systems that share a letter do not differ significantly",
+        "tied: among all pairs, those that share a letter do not differ significantly",
     ]
     if "average" in board:
         tasks = scored_tasks(board)

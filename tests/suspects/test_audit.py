@@ -436,3 +436,12 @@ def test_scores_have_no_keys_and_an_audit_does_not_say_that_they_are_right():
     audited = irtkit.audit(irtkit.fit(generator.binomial(50, p) / 50))
     assert audited.prior is None
     assert "not searched" in audited.headline
+
+
+def test_of_pure_noise_nothing_is_to_be_read_or_dropped():
+    answers = (np.random.default_rng(0).random((20, 100)) < 0.6).astype(int)
+    with warnings.catch_warnings(action="ignore"):
+        result = irtkit.fit(answers)
+    assert not len(irtkit.audit(result).suspects)
+    said = {answer.code for answer in irtkit.health(result).answers}
+    assert said.isdisjoint({"items-to-drop", "separating", "suspects-first"})
