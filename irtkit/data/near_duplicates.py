@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
 
-_MOST_RESPONDENTS = 384  # Compared; of more a sample.
-_MOST_CELLS = 2**17  # Compared; of more items a sample.
-_FEWEST_ITEMS = 10  # With fewer, pairs cannot be told apart.
-_MOST_PAIRS = 2**14  # Pairs with |z| > 3, and other pairs, that the groups are learned from.
-_TURNS = 24  # Newton steps at most.
-_SETTLED = 0.02  # Change of logits that ends them.
-_STEPS = 50  # Of the EM at most.
-_LEAST_GAIN = 0.05  # In log-likelihood, by which the EM goes on.
-
 
 @dataclass(frozen=True)
 class _Tuned:
@@ -48,6 +39,15 @@ class _Tuned:
     linked: float = 0.2  # Least P(alike) of two members of a family.
     likeness: float = 0.1  # Least likeness of two members of a family.
     matters: float = 0.9  # Share of n below which the effective number counts.
+    most_respondents: int = 384  # Compared; of more a sample.
+    most_cells: int = 2**17  # Compared; of more items a sample.
+    fewest_items: int = 10  # With fewer, pairs cannot be told apart.
+    # Pairs with |z| > 3, and other pairs, that the groups are learned from.
+    most_pairs: int = 2**14
+    turns: int = 24  # Newton steps of the Rasch model at most.
+    settled: float = 0.02  # Change of logits that ends them.
+    steps: int = 50  # Of the EM at most.
+    least_gain: float = 0.05  # In log-likelihood, by which the EM goes on.
 
 
 _TUNED = _Tuned()
@@ -93,8 +93,8 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
     """
     n = patterns.n_answering
     who = np.flatnonzero(patterns.answering)
-    if len(who) > _MOST_RESPONDENTS:
-        who = np.sort(np.random.default_rng(0).choice(who, _MOST_RESPONDENTS, replace=False))
+    if len(who) > _TUNED.most_respondents:
+        who = np.sort(np.random.default_rng(0).choice(who, _TUNED.most_respondents, replace=False))
     independent = NearDuplicates(n, float(n), 1.0, who)
     pairs = pairs_of(patterns, who)
     groups = None if pairs is None else _alike(pairs)
@@ -135,8 +135,8 @@ def pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
     left tail. The ¼ makes z narrow. From about 20 items on z is divided by its expected SD. An
     ability fitted to J answers takes 1/J of what copies have in common.
     """
-    items = spread_items(patterns, _MOST_CELLS // max(len(who), 1))
-    if len(who) < 2 or len(items) < _FEWEST_ITEMS:
+    items = spread_items(patterns, _TUNED.most_cells // max(len(who), 1))
+    if len(who) < 2 or len(items) < _TUNED.fewest_items:
         return None
     residual, variance, ability = _rasch(*patterns.dense(who, items, np.float32))
     root = np.sqrt(variance)
@@ -181,8 +181,8 @@ def _sampled(compared: NDArray[np.bool_], far: NDArray[np.bool_]) -> tuple[Place
     weights = []
     for side in (np.flatnonzero(compared & far), np.flatnonzero(compared & ~far)):
         sample = side
-        if len(side) > _MOST_PAIRS:
-            sample = side[generator.integers(len(side), size=_MOST_PAIRS)]
+        if len(side) > _TUNED.most_pairs:
+            sample = side[generator.integers(len(side), size=_TUNED.most_pairs)]
         places.append(sample)
         weights.append(np.full(len(sample), len(side) / max(len(sample), 1)))
     return np.concatenate(places), np.concatenate(weights)
@@ -217,19 +217,19 @@ def _rasch(right: Any, tried: Any) -> tuple[Any, Any, Array]:
     precision = np.float32(1 / _TUNED.prior_sd**2)
     settled = [False, False]
     p = np.empty_like(share)
-    for turn in range(_TURNS + 1):
+    for turn in range(_TUNED.turns + 1):
         np.subtract(-easiness, ability[:, None], out=p)
         np.exp(p, out=p)
         p += 1
         np.divide(answered, p, out=p)
-        if turn == _TURNS or all(settled):
+        if turn == _TUNED.turns or all(settled):
             break
         axis, mode, sums = (0, easiness, "ij,ij->j") if turn % 2 == 0 else (1, ability, "ij,ij->i")
         expected = p.sum(axis=axis)
         score = share.sum(axis=axis) - expected - precision * mode
         step = score / (expected - np.einsum(sums, p, p) + precision)
         mode += np.clip(step, -1, 1)
-        settled[axis] = bool(np.abs(step).max() < _SETTLED)
+        settled[axis] = bool(np.abs(step).max() < _TUNED.settled)
     standard = (ability - ability.mean()).astype(np.float64)
     return share - p, p - p**2, standard / max(float(standard.std()), 1e-9)
 
@@ -249,7 +249,7 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
     n = weight.sum()
     p = (z > _TUNED.first_z).astype(np.float64)
     reached = -np.inf
-    for step in range(1, _STEPS + 1):
+    for step in range(1, _TUNED.steps + 1):
         alike = weight * p
         rest = weight * (1 - p)
         if min(alike.sum(), rest.sum()) < 1:  # less than one pair
@@ -270,14 +270,14 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
         reached = float(weight @ log_density)
         of_one_group = float(weight @ _log_normal(of_all, _sd(of_all, weight)))
         needed = of_one_group + _TUNED.gain / 2 * weight.max()
-        if reached < last + _LEAST_GAIN * weight.max():
+        if reached < last + _TUNED.least_gain * weight.max():
             break
-        if reached + (_STEPS - step) * (reached - last) < needed:  # gains of the EM fall
+        if reached + (_TUNED.steps - step) * (reached - last) < needed:  # gains of the EM fall
             return None
     if reached <= needed:
         return None
     log_ratio = _log_normal(beyond + mean, sd) - log_density
-    _, unlike = known_components(log_ratio, share, weight=weight, steps=_STEPS)
+    _, unlike = known_components(log_ratio, share, weight=weight, steps=_TUNED.steps)
     return p * (1 - unlike) + unlike, beyond * pairs.error
 
 

@@ -12,6 +12,7 @@ upwards where P_j ≤ ½, else downwards. For many items the saddlepoint approxi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,20 +33,30 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.irf import Array, ItemParameters, ModelName
 
-_LEAST_VARIANCE = 1e-5**0.5  # Least variance of a response: one of P = 0.003 would decide alone.
-_LEAST_EXPECTED = 1.0  # Right, and wrong, responses expected in a group. Others are joined.
-_MOST_SCORES, _GROUPS = 100, 20  # Scores that are groups of their own, and groups of more scores.
 _PARAMETERS = {"Rasch": 1, "1PL": 1, "2PL": 2, "3PL": 3}
-_AS_BAD = 0.5  # Share of the largest excess of S-X²/df with which an item is left out (model_fit).
-_LEAST_RESPONDENTS = 30  # For p-values: with 20, 9 % are below 0.05.
-_TOL = 1e-5  # Of fits to the items that are left.
-_MOST_SD = 2**0.5  # Of a mean square in the cube-root transform, as in mirt.
-_MANY_ITEMS = 250  # From them on the saddlepoint, off by 5e-5 at most: recursion takes n² steps.
-_MOST_KNOTS = 64  # Scores at which it is computed. Splines of logits lie between.
-_REACH = 6.0  # SDs of the score, at a node, beyond which its density is 1e-8.
 _LEAST = 1e-12  # Least distance of a probability from 0 and 1, and least divisor.
-_NEAREST = 0.02  # Least distance of lz from the mean: the formula for the tail is 0/0 there.
-_STEPS, _MOST_TILT = 12, 10.0  # Newton steps for a saddlepoint, and how far it may lie.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """What p-values of items and respondents rest on (``benchmarks/model_tests.py``)."""
+
+    # Right, and wrong, responses expected in a group. Others are joined.
+    least_expected: float = 1.0
+    most_scores: int = 100  # Scores that are groups of their own,
+    groups: int = 20  # and groups of more scores.
+    as_bad: float = 0.5  # Share of the largest excess of S-X²/df with which an item is left out.
+    least_respondents: int = 30  # For p-values: with 20, 9 % are below 0.05.
+    # From them on the saddlepoint, off by 5e-5 at most: recursion takes n² steps.
+    many_items: int = 250
+    most_knots: int = 64  # Scores at which it is computed. Splines of logits lie between.
+    steps: int = 12  # Newton steps for a saddlepoint,
+    most_tilt: float = 10.0  # and how far it may lie.
+    # Least distance of lz from the mean: the formula for the tail is 0/0 there.
+    nearest: float = 0.02
+
+
+_TUNED = _Tuned()
 
 
 def item_fit(result: FitResult) -> pd.DataFrame:
@@ -134,7 +145,7 @@ def p_values(result: FitResult, parts: Fitted, statistic: Array, df: Array) -> A
     """P-value of every S-X², NaN without S-X² or with few respondents."""
     from scipy.special import chdtrc
 
-    if parts.complete.sum() < _LEAST_RESPONDENTS:
+    if parts.complete.sum() < _TUNED.least_respondents:
         return np.full(len(statistic), np.nan)
     p = chdtrc(df, result.evidence * statistic)
     return np.where(np.isnan(statistic), np.nan, p)
@@ -158,14 +169,14 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
         if not len(significant):
             return called
         excess = statistic[significant] / df[significant] - 1
-        worst = significant[excess >= _AS_BAD * excess.max()]
+        worst = significant[excess >= _TUNED.as_bad * excess.max()]
         called[places[worst]] = True
         kept = np.delete(np.arange(len(p)), worst)
         places = places[kept]
         cells = parts.of_items(kept).cells
         labels = [result.item_labels[place] for place in parts.places[kept]]
         others = ResponseMatrix(cells, items=labels)
-        result = refitted(result, others, tol=_TOL)
+        result = refitted(result, others, tol=1e-5)
         parts = fitted(result)
         places = places[parts.places]
 
@@ -177,7 +188,7 @@ def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> dict[str, Arr
     for _, cells, p in parts.parts():
         answered = cells >= 0
         product = p * (1 - p)
-        variance = np.maximum(product, _LEAST_VARIANCE)
+        variance = np.maximum(product, 1e-5**0.5)  # one of P = 0.003 would decide alone
         square = (cells - p) ** 2
         fourth = product * (1 - 3 * product)  # the fourth central moment of a response
         terms = (
@@ -203,7 +214,7 @@ def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> dict[str, Arr
 
 def _cube_root_z(mean_square: Array, variance: Array) -> Array:
     """Wilson and Hilferty's transform of a mean square with this variance."""
-    sd = np.minimum(np.sqrt(np.maximum(variance, _LEAST)), _MOST_SD)
+    sd = np.minimum(np.sqrt(np.maximum(variance, _LEAST)), 2**0.5)  # as in mirt
     return np.asarray((mean_square ** (1 / 3) - 1) * 3 / sd + sd / 3)
 
 
@@ -219,7 +230,7 @@ def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
         return np.full(n_items, np.nan), np.full(n_items, np.nan)
     n = counts.astype(np.float64)
     # groups of equal size, or every score, each with two respondents or more
-    size = n.sum() / _GROUPS if len(n) > _MOST_SCORES else 0.0
+    size = n.sum() / _TUNED.groups if len(n) > _TUNED.most_scores else 0.0
     starts_of_groups = [0]
     held = 0.0
     for k, more in enumerate(n):
@@ -250,7 +261,7 @@ def _chi_square(n: Array, right: Array, expected: Array) -> tuple[float, int]:
     k = 0
     while k < len(groups):
         size, _, e = groups[k]
-        if len(groups) == 1 or min(e, size - e) >= _LEAST_EXPECTED:
+        if len(groups) == 1 or min(e, size - e) >= _TUNED.least_expected:
             k += 1
             continue
         if k == 0:
@@ -280,11 +291,11 @@ def expected_right(
     nodes, weights = grid
     p = np.clip(items.probability(nodes).T, _LEAST, 1 - _LEAST)
     knots = scores.astype(np.float64)
-    if items.n_items < _MANY_ITEMS:
+    if items.n_items < _TUNED.many_items:
         shares = by_recursion(p, weights)[:, scores - 1]
     else:
-        if len(scores) > _MOST_KNOTS:
-            knots = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, _MOST_KNOTS))))
+        if len(scores) > _TUNED.most_knots:
+            knots = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, _TUNED.most_knots))))
         shares = by_saddlepoint(p, weights, knots)
     if len(knots) == len(scores):
         return np.asarray(np.add.reduceat(shares * n, first, axis=1))
@@ -339,7 +350,8 @@ def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
     mean = p.sum(axis=0)
     sd = np.sqrt((p * (1 - p)).sum(axis=0))
     distance = np.abs(scores[:, None] - mean) / sd
-    near = (distance < _REACH) | (distance == distance.min(axis=1, keepdims=True))
+    # the density beyond is 1e-8
+    near = (distance < 6.0) | (distance == distance.min(axis=1, keepdims=True))
     logits = np.log(p) - np.log1p(-p)
     unit = np.ones(len(p))
     used = np.flatnonzero(near.any(axis=0))
@@ -375,13 +387,13 @@ def _tilted(logits: Array, weight: Array, target: Array) -> tuple[Array, Array]:
     Newton's method for E[Σ y · weight] = target of independent answers y, (n_targets,).
     """
     tilt = np.zeros_like(target)
-    for _ in range(_STEPS):
+    for _ in range(_TUNED.steps):
         p = logistic(logits + tilt[:, None] * weight)
         variance = np.maximum((p * (1 - p) * weight**2).sum(axis=1), _LEAST)
         step = np.clip((target - (p * weight).sum(axis=1)) / variance, -1, 1)
         if np.abs(step).max() < 1e-4:  # the error is at most that, times it
             break
-        tilt = np.clip(tilt + step, -_MOST_TILT, _MOST_TILT)
+        tilt = np.clip(tilt + step, -_TUNED.most_tilt, _TUNED.most_tilt)
     return tilt, p
 
 
@@ -493,7 +505,7 @@ def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
     """P(Σ(y − P)·weight ≤ z) of independent y, with variance 1, (n,)."""
     from scipy.special import ndtr
 
-    z = np.copysign(np.maximum(np.abs(z), _NEAREST), z)
+    z = np.copysign(np.maximum(np.abs(z), _TUNED.nearest), z)
     mean = (logistic(logit) * weight).sum(axis=1)
     tilt, _ = _tilted(logit, weight, z + mean)
     moved = logit + tilt[:, None] * weight
@@ -501,7 +513,7 @@ def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
     variance = (p * (1 - p) * weight**2).sum(axis=1)
     variance = np.maximum(variance, _LEAST)
     cumulant = (softplus(moved) - softplus(logit)).sum(axis=1) - tilt * mean
-    square = np.maximum(2 * (tilt * z - cumulant), _NEAREST**2)
+    square = np.maximum(2 * (tilt * z - cumulant), _TUNED.nearest**2)
     root = np.copysign(np.sqrt(square), z)
     ratio = tilt * np.sqrt(variance) / root
     return np.asarray(ndtr(root + np.log(ratio) / root))

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ModelName
 
 _MOST_ITEMS = 500  # With them M2 takes about a second.
-_SINGULAR = 1e-6  # Distance of a unit column of Δ from the span of others; fits have 1e-4 or more.
-_TOLERANCE, _MOST_STEPS = 1e-7, 2000  # Of conjugate gradients: M2 is off by its square.
 _TAIL = 0.05  # Probability beyond either end of the interval of the RMSEA, 90 % as usual.
 
 
@@ -256,7 +254,7 @@ def m_2(margins: BivariateMargins) -> float:
         corner = np.linalg.cholesky(gram / np.outer(length, length))
     except np.linalg.LinAlgError:
         return float("nan")
-    if np.diag(corner).min() < _SINGULAR:
+    if np.diag(corner).min() < 1e-6:  # distances of fits are 1e-4 or more
         return float("nan")
 
     def within(x: Array) -> Array:
@@ -278,7 +276,7 @@ def m_2(margins: BivariateMargins) -> float:
 
     residual = (once * within(scale * (margins.observed - margins.expected))).ravel()
     operator = LinearOperator((residual.size, residual.size), matvec=image, dtype=np.float64)
-    solution, failed = cg(operator, residual, rtol=_TOLERANCE, maxiter=_MOST_STEPS)
+    solution, failed = cg(operator, residual, rtol=1e-7, maxiter=2000)  # M2 is off by its square
     return float("nan") if failed else margins.n * float(residual @ solution) / 2
 
 

@@ -22,10 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _RANK = {"Rasch": 0, "1PL": 0, "2PL": 1, "3PL": 2}  # A model contains models of lower rank.
-_SHORTFALL = 10  # How many times its ``tol`` a converged fit may lie below its maximum.
-_ANSWERS = 40  # Of a respondent, for n_eff degrees of freedom (``benchmarks/model_tests.py``).
-_LEAST_ERROR, _LEAST_SHARE = 0.1, 0.05  # Integration error, and its share of the statistic.
-_SEVERAL_ERROR = 0.1  # Error of a log-likelihood of several abilities, by five nodes for each.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """How far a statistic may be off (``benchmarks/model_tests.py``)."""
+
+    shortfall: int = 10  # How many times its ``tol`` a converged fit may lie below its maximum.
+    answers: int = 40  # Of a respondent, for n_eff degrees of freedom.
+    least_error: float = 0.1  # Integration error,
+    least_share: float = 0.05  # and its share of the statistic, above which it is said.
+    # Error of a log-likelihood of several abilities, by five nodes for each.
+    several_error: float = 0.1
+
+
+_TUNED = _Tuned()
 
 
 @dataclass(frozen=True)
@@ -115,9 +126,9 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     from scipy.special import chdtrc, fdtrc
 
     difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
-    rounding = 1e-12 * abs(smaller.log_likelihood) + 2 * _SHORTFALL * larger.settings.tol
+    rounding = 1e-12 * abs(smaller.log_likelihood) + 2 * _TUNED.shortfall * larger.settings.tol
     error = sum(2 * fit.quadrature.estimated_error for fit in (smaller, larger) if not fit.several)
-    rounding += 4 * _SEVERAL_ERROR * (larger.several is not None)
+    rounding += 4 * _TUNED.several_error * (larger.several is not None)
     statistic = difference if difference < -error - rounding else max(difference, 0.0)
     findings = tuple(_findings(smaller, larger, statistic, error))
     for finding in findings:
@@ -130,7 +141,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     if evidence < 1:
         # repeated trials of a cell are one answer, as near-duplicates take them
         answers = np.minimum(larger.counts.item_responses, larger.n_answering)
-        freedom_of_n = evidence * float(answers.sum()) / _ANSWERS
+        freedom_of_n = evidence * float(answers.sum()) / _TUNED.answers
         mean_square = max(statistic, 0.0) / degrees_of_freedom
         p_value = fdtrc(degrees_of_freedom, freedom_of_n, mean_square)
     return LikelihoodRatioTest(
@@ -222,7 +233,7 @@ def _findings(
     if statistic < 0:
         names = {"smaller": _name(smaller), "larger": _name(larger)}
         yield Finding("lower-likelihood", "warning", {**names, "off": -statistic / 2})
-    if error > max(_LEAST_ERROR, _LEAST_SHARE * abs(statistic)):
+    if error > max(_TUNED.least_error, _TUNED.least_share * abs(statistic)):
         better = None if smaller.settings.quadrature == "adaptive" else "adaptive"
         yield Finding("coarse-integration", "warning", {"error": error, "quadrature": better})
     if larger.model == "3PL":

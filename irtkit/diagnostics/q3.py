@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _ITEMS_AT_ONCE = 1024  # Compared with as many others: 4 MiB of correlations.
 _LEAST_COMMON = 5  # Common respondents of a pair, and right and wrong responses to an item.
-_LEAST_VARIANCE = 1e-12  # Least variance of a response that is divided by.
 _LEAST_SQUARES = 1e-6  # Sum of squared residuals below which an item is left out.
 
 
@@ -150,7 +149,7 @@ def _expected(parts: Fitted, items: Places, others: Places) -> Array:
     for block in blocks(len(slopes), len(nodes)):
         p = parts.items.chosen(block).probability(nodes)
         rise = rise_by_logit(parts.items.chosen(block), p)
-        by_logit = rise**2 / np.maximum(p * (1 - p), _LEAST_VARIANCE)
+        by_logit = rise**2 / np.maximum(p * (1 - p), 1e-12)
         precision = precision + answered * np.tensordot(by_logit, squares[block], 1)
     root = np.linalg.cholesky(np.linalg.inv(precision))
     # What fitted abilities take from residuals, (n_nodes, K, n_items).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,16 +36,27 @@ if TYPE_CHECKING:
     from irtkit.pictures.picture import Shape
 
 _LEVEL_COLOURS = ("item", "odd", "ink", "rule")  # Of neighbouring levels, whose peaks differ.
-_MOST_GROUPS = 10  # Of ability; √n of fewer than 100 respondents.
-_CURVE_POINTS = 61  # Of a fitted curve, 1.7 % of the axis apart.
-_BEYOND = 0.25  # Part of the range of abilities that a curve shows on either side of it.
-_INFORMATION_POINTS = 81  # 1.2 % of the axis apart, 6 pixels on the page.
-_BINS = 30  # Of a Wright map: 12 pixels on the page, 0.2 SDs or more.
-_REACH, _WRIGHT_REACH = 4.0, 3.0  # SDs around the mean that are shown at least.
 _SHARES = Axis(-0.03, 1.03, ticks=tuple((k / 4, f"{25 * k}%") for k in range(5)))
-_BELOW = 0.1  # Part of an axis of discriminations below 0, at the end of which suspects stand.
-_NAMED_AT = 0.07  # Distance of the name of a level from the peak of its curve.
-_MOST_LEVELS = 21  # Different marks that have a bar each, as those of an item of 20 points.
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How much pictures show, and where on their axes."""
+
+    most_groups: int = 10  # Of ability; √n of fewer than 100 respondents.
+    curve_points: int = 61  # Of a fitted curve, 1.7 % of the axis apart.
+    beyond: float = 0.25  # Part of the range of abilities that a curve shows on either side of it.
+    information_points: int = 81  # 1.2 % of the axis apart, 6 pixels on the page.
+    bins: int = 30  # Of a Wright map: 12 pixels on the page, 0.2 SDs or more.
+    reach: float = 4.0  # SDs around the mean that are shown at least,
+    wright_reach: float = 3.0  # and in a Wright map.
+    # Part of an axis of discriminations below 0, at the end of which suspects stand.
+    below: float = 0.1
+    named_at: float = 0.07  # Distance of the name of a level from the peak of its curve.
+    most_levels: int = 21  # Different marks that have a bar each, as those of an item of 20 points.
+
+
+_LAYOUT = _Layout()
 
 
 class AbilityGroups(NamedTuple):
@@ -63,7 +74,7 @@ def ability_groups(result: FitResult, items: Any = slice(None)) -> AbilityGroups
     weights, measured = np.unique(result.own_weights[items], axis=0, return_inverse=True)
     measured = measured.ravel()
     rows = np.flatnonzero(result.answering)
-    n_groups = int(np.clip(round(len(rows) ** 0.5), 1, _MOST_GROUPS))
+    n_groups = int(np.clip(round(len(rows) ** 0.5), 1, _LAYOUT.most_groups))
     ability = result.abilities_along(weights)
     places = np.arange(len(result.item_labels))[items]
     means = np.empty((len(weights), n_groups))
@@ -97,9 +108,9 @@ def curve_axes(result: FitResult) -> tuple[Picture, Array, slice]:
     of_real = result.ability[result.answering]
     low = float(of_real.min())
     high = float(of_real.max())
-    room = _BEYOND * max(high - low, result.latent_sd)
+    room = _LAYOUT.beyond * max(high - low, result.latent_sd)
     axis = Axis(low - room, high + room, "ability")
-    ability = np.unique([*np.linspace(axis.low, axis.high, _CURVE_POINTS), low, high])
+    ability = np.unique([*np.linspace(axis.low, axis.high, _LAYOUT.curve_points), low, high])
     first, last = np.searchsorted(ability, [low, high])
     inside = slice(int(first), int(last) + 1)
     caption = caption_of(counted(result.n_answering, "system"))
@@ -161,7 +172,7 @@ def category_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
     """
     places = _places(result, items)
     axes, ability, inside = curve_axes(result)
-    y = axes.y._replace(high=1 + 2 * _NAMED_AT)
+    y = axes.y._replace(high=1 + 2 * _LAYOUT.named_at)
     probability = result.category_probability(ability)
     worst, step = _scale_of_marks(result)
     pictures = []
@@ -172,7 +183,7 @@ def category_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
             name = tick_text(worst[place] + level * step[place])
             colour = _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
             peak = [int(values.argmax())]
-            at = Mark("words", "ink", ability[peak], values[peak] + _NAMED_AT, words=(name,))
+            at = Mark("words", "ink", ability[peak], values[peak] + _LAYOUT.named_at, words=(name,))
             marks += [*_curve(ability, inside, values, colour, name), at]
         title = f"Probability of the marks of {item} by ability"
         pictures.append(Picture(title, axes.x, y, tuple(marks), axes.caption))
@@ -207,8 +218,8 @@ def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
     center, count = np.unique(given, return_counts=True)
     name = "mark" if of_levels else "score"
     ticks = None
-    if len(center) > _MOST_LEVELS:
-        count, edges = np.histogram(given, _MOST_LEVELS - 1)
+    if len(center) > _LAYOUT.most_levels:
+        count, edges = np.histogram(given, _LAYOUT.most_levels - 1)
         center = (edges[:-1] + edges[1:]) / 2
     else:
         ticks = tuple((mark, tick_text(round(mark, 2))) for mark in center)
@@ -271,7 +282,7 @@ def item_map(result: FitResult, suspects: pd.DataFrame) -> Picture:
     kind = kinds_of(result, suspects)
     ordinary = shown & (kind == 0)
     usual = usual_axis("", a[ordinary])
-    y = axis_over("discrimination", [usual.low, usual.high, -_BELOW * usual.high])
+    y = axis_over("discrimination", [usual.low, usual.high, -_LAYOUT.below * usual.high])
     x = _difficulty_axis(result, b[ordinary], "difficulty")
     without = "all systems right, or none, or no answer"
     return _of_items("Difficulty and discrimination of items", x, y, b, a, kind, shown, without)
@@ -385,8 +396,8 @@ def wright_map(result: FitResult, ability: str | None = None) -> Picture:
     difficulty = difficulties[np.isfinite(difficulties)]
     shown = _difficulty_axis(result, difficulty, "")
     name = _named("ability and difficulty", ability)
-    y = axis_over(name, of_real, shown[:2], _around(result, _WRIGHT_REACH))
-    edges = np.linspace(y.low, y.high, _BINS + 1)
+    y = axis_over(name, of_real, shown[:2], _around(result, _LAYOUT.wright_reach))
+    edges = np.linspace(y.low, y.high, _LAYOUT.bins + 1)
     room = 0.04 * (edges[1] - edges[0])
     marks = []
     ticks = []
@@ -421,8 +432,8 @@ def _named(text: str, ability: str | None) -> str:
 def precision(result: FitResult, ability: str | None = None) -> Picture:
     """Information of all items along ability, with a mark for every real respondent."""
     of_real = result.abilities_along(result.weights_of(ability))[result.answering]
-    x = axis_over(_named("ability", ability), of_real, _around(result, _REACH))
-    points = np.linspace(x.low, x.high, _INFORMATION_POINTS)
+    x = axis_over(_named("ability", ability), of_real, _around(result, _LAYOUT.reach))
+    points = np.linspace(x.low, x.high, _LAYOUT.information_points)
     measured = information(result, points, ability=ability)
     values = measured.curve["information"].to_numpy(np.float64)
     y = Axis(0.0, 1.05 * max(float(values.max()), 1e-9), "information")  # 0 of flat items

@@ -7,6 +7,7 @@ discriminates between these systems. Everything that irtkit prints goes by this.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,11 +48,22 @@ _COLUMNS = (
     *("ability", "discrimination", "discrimination_se", "difficulty"),
     *("average_error", "n_responses"),
 )
-_WORTH_READING = 0.02  # Probability of a wrong key from which on an item is read.
 LIKELY = 0.2  # Probability of a wrong key below which none is likely.
-_STRONG_EVIDENCE = 3.0  # Log Bayes factor, where there is none: 20 to 1 (Kass & Raftery 1995).
-_LEAST_READ, _MOST_READ = 5, 20  # Items that are read although nothing calls them.
-_LEAST_POWER = 0.5  # Below it more is missed than found.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """Which items should be read, and when that is of use (``benchmarks/keys.py``)."""
+
+    worth_reading: float = 0.02  # Probability of a wrong key from which on an item is read.
+    # Log Bayes factor, where there is none: 20 to 1 (Kass & Raftery 1995).
+    strong_evidence: float = 3.0
+    least_read: int = 5  # Items that are read although nothing calls them, at least
+    most_read: int = 20  # and at most.
+    least_power: float = 0.5  # Below it more is missed than found.
+
+
+_TUNED = _Tuned()
 
 
 def flag_items(
@@ -219,15 +231,15 @@ def flagged(
         keys, share, limits = verdict
         share = share if keys["log_bayes_factor"].notna().any() else None
         findings += limits
-    likely = (keys["p_wrong_key"] > _WORTH_READING) | (
-        keys["p_wrong_key"].isna() & (keys["log_bayes_factor"] > _STRONG_EVIDENCE)
+    likely = (keys["p_wrong_key"] > _TUNED.worth_reading) | (
+        keys["p_wrong_key"].isna() & (keys["log_bayes_factor"] > _TUNED.strong_evidence)
     )
     if any(finding.code == "only-noise" for finding in findings):
         likely[:] = False
     counts = result.counts
     readable = pd.Series(~counts.all_right & (counts.item_responses > 0), names)[keys.index]
     readable &= keys["log_bayes_factor"].notna()
-    n_read = min(max(likely.sum(), _LEAST_READ), _MOST_READ) if likely.any() else 0
+    n_read = min(max(likely.sum(), _TUNED.least_read), _TUNED.most_read) if likely.any() else 0
     read = readable & (readable.cumsum() <= n_read)
     keys = keys.assign(called=called_wrong(keys, fdr), likely=likely & read, read=read).loc[names]
 
@@ -357,7 +369,7 @@ def power_limits(signs: SlopeSigns, fdr: float, n: int, unit: str = "systems") -
     if np.isnan(power):
         return [Finding("only-noise", "warning", {f"n_{unit}": n})]
     values = {f"n_{unit}": n, "power": power}
-    return [Finding("low-power", "warning", values)] if power < _LEAST_POWER else []
+    return [Finding("low-power", "warning", values)] if power < _TUNED.least_power else []
 
 
 def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame:

@@ -55,21 +55,28 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Places
     from irtkit.irf import Array
 
-_NEARLY_ALL = 0.98  # Share right at the ceiling. It is 1 less that share at the floor.
-_SETTLED = 0.95  # P(right) of the best systems from which an item does not separate them.
-_MANY, _FEW = 0.1, 0.1  # Shares of items at an end, and that separate the best, that are findings.
-_DIFFERENT = 0.1  # Share of the systems that answer near-duplicates differently, at most.
-_FEWER = 1 / 3  # The same, of the expected share. Misfit alone makes pairs of easy items agree.
-_LEVEL = 0.05  # Of near-duplicates, if items are independent, and of tasks beyond such a share.
-_WANTED = 0.9  # Reliability to reach by more items.
 _HALVE = "halve the errors of the best systems"  # Said if it takes as many items as there are.
-_HALF = 0.25  # Share of the error variances that is left when errors are halved.
-_MOST_TIMES = 10  # As many items as there are, up to which a number of items to add is computed.
 _GRID = np.linspace(-5, 5, 101)  # In SDs of the population.
 _NORMAL = np.exp(-0.5 * _GRID**2)
-_MOST_SYSTEMS = 200  # Compared for near-duplicate items.
-_POWER, _POINTS = 0.8, (1, 2, 5)  # Power and differences, in points, of numbers of items.
-_SHOWN_PAIRS = 3  # With the other lines, about a screen of 24.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """What makes a finding of health (``benchmarks/false_findings.py``)."""
+
+    nearly_all: float = 0.98  # Share right at the ceiling. It is 1 less that share at the floor.
+    settled: float = 0.95  # P(right) of the best systems from which an item does not separate them.
+    many: float = 0.1  # Share of items at an end from which on it is a finding.
+    few: float = 0.1  # The same of items that separate the best, below it.
+    different: float = 0.1  # Share of the systems that answer near-duplicates differently, at most.
+    # The same, of the expected share. Misfit alone makes pairs of easy items agree.
+    fewer: float = 1 / 3
+    # Of near-duplicates, if items are independent, and of tasks beyond such a share.
+    level: float = 0.05
+    wanted: float = 0.9  # Reliability to reach by more items.
+
+
+_TUNED = _Tuned()
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +131,15 @@ class Health(Printed):
 
     def shown(self) -> Shown:
         """Return how many items still measure, what to add, and items that repeat each other."""
-        low = 1 - _SETTLED
+        low = 1 - _TUNED.settled
         best = self.n_best
-        legend = LEGENDS["health"].format(all=_NEARLY_ALL, low=low, high=_SETTLED, best=best)
+        legend = LEGENDS["health"].format(
+            all=_TUNED.nearly_all, low=low, high=_TUNED.settled, best=best
+        )
         names = {"n_same": "same", "n_respondents": "systems"}
         pairs = self.near_duplicates.set_index("item").rename(columns=names)
         heading = f"Near-duplicate items, {counted(len(pairs), 'pair')}"
-        further = [Shown(heading, pairs.head(_SHOWN_PAIRS))]
+        further = [Shown(heading, pairs.head(3))]  # with the other lines, about a screen of 24
         findings = [f"Warning: {finding}." for finding in self.findings]
         findings += [f"{finding}." for finding in self.answers]
         return Shown("", self.table, legend.split("; "), [*findings, *self.advice], further)
@@ -278,10 +287,11 @@ def _table_of_items(result: FitResult, best: Places, pairs: pd.DataFrame) -> pd.
     with np.errstate(invalid="ignore"):
         share = counts.item_right / counts.item_responses
         p = result.parameters.probability(result.ability[best].mean(axis=0, keepdims=True))[0]
-        low = along_own.guessing + (1 - _SETTLED) * (1 - along_own.guessing)
-        separates = (p < _SETTLED) & (p > low) & (along_own.discrimination > 0)
+        low = along_own.guessing + (1 - _TUNED.settled) * (1 - along_own.guessing)
+        separates = (p < _TUNED.settled) & (p > low) & (along_own.discrimination > 0)
     group = _groups(pairs, labels)
-    place = np.select([share >= _NEARLY_ALL, share <= 1 - _NEARLY_ALL], ["ceiling", "floor"], "")
+    at_ends = [share >= _TUNED.nearly_all, share <= 1 - _TUNED.nearly_all]
+    place = np.select(at_ends, ["ceiling", "floor"], "")
     repeats = (group != "") & (group != labels.to_numpy())
     flat = np.array(result.status) == "flat"
     drop = np.select([place != "", repeats, flat], [place, "repeats", "flat"], "")
@@ -302,13 +312,13 @@ def _differences(right: Array, tried: Array) -> pd.Series[float]:
     covariance = scores.cov(min_periods=2).to_numpy()
     variance = np.diag(covariance)
     of_pairs = variance[:, None] + variance - 2 * covariance
-    needed = (ndtri(1 - _LEVEL / 2) + ndtri(_POWER)) ** 2
+    needed = (ndtri(1 - _TUNED.level / 2) + ndtri(0.8)) ** 2  # with a power of 0.8
     pairs = of_pairs[np.triu_indices(len(right), 1)]
     typical = needed * np.nanmean(pairs) if np.isfinite(pairs).any() else np.nan
     headroom = 1 - np.nanmean(scores)
     sizes = {
         f"{points} points": typical / (points / 100) ** 2 if points <= 100 * headroom else np.nan
-        for points in _POINTS
+        for points in (1, 2, 5)
     }
     next_best = np.arange(1, min(3, len(right)))
     order = np.argsort(-scores.mean().to_numpy(), kind="stable")
@@ -348,7 +358,7 @@ def _different_tasks(result: FitResult) -> list[Finding]:
     curves = _beside_the_others(np.nan_to_num(result.parameters.probability(theta)), halves)
     curves -= np.average(curves, axis=0, weights=_NORMAL)
     expected = _true_correlation(np.einsum("g,gka,gkb->kab", _NORMAL, curves, curves))
-    differs = reached + stdtrit(n - 1, 1 - _LEVEL / len(tasks)) * error < expected
+    differs = reached + stdtrit(n - 1, 1 - _TUNED.level / len(tasks)) * error < expected
     lowest_first = [task for task in np.argsort(reached) if differs[task]]
     if not lowest_first:
         return []
@@ -381,7 +391,7 @@ def _true_correlation(products: Array) -> Array:
 def _distinct(result: FitResult) -> Places:
     """Systems of different families, evenly spread, as many as are compared."""
     who = result.near_duplicates.distinct
-    return who[:: -(-len(who) // _MOST_SYSTEMS)]
+    return who[:: -(-len(who) // 200)]  # at most 200
 
 
 def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
@@ -464,7 +474,7 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
         varied &= result.parameters.top == 1
     places = np.flatnonzero(varied & (counts.item_responses > 0))
     who = _distinct(result)
-    level = _LEVEL / max(len(places) * (len(places) - 1) / 2, 1)
+    level = _TUNED.level / max(len(places) * (len(places) - 1) / 2, 1)
     if level < 0.5 ** len(who):  # Not even items that all answer alike can reach it.
         places = places[:0]
     right, tried = result.patterns.dense(who, places, np.float32)
@@ -473,7 +483,7 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     signs = np.where(2 * right > tried, 1, -1).T * answered
     expected_signs = (2 * p - 1) * answered
     observed = None if answered.all() else answered
-    first, second = agreeing_pairs(signs, expected_signs, observed, 1 - _FEWER)
+    first, second = agreeing_pairs(signs, expected_signs, observed, 1 - _TUNED.fewer)
     n, same, expected = (
         np.einsum("ij,ij->i", table[first], table[second], dtype=np.float64)
         for table in (answered, signs, expected_signs)
@@ -481,7 +491,8 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     unlike = np.round((n - same) / 2)
     expected_unlike = np.maximum(n - expected, 0) / 2
     chance = bdtr(unlike, n.astype(np.int64), expected_unlike / n)
-    kept = (chance <= level) & (unlike <= _DIFFERENT * n) & (unlike <= _FEWER * expected_unlike)
+    few_unlike = (unlike <= _TUNED.different * n) & (unlike <= _TUNED.fewer * expected_unlike)
+    kept = (chance <= level) & few_unlike
     labels = np.array(result.item_labels, dtype=object)[places]
     columns = {
         "item": labels[first],
@@ -555,14 +566,14 @@ def _to_add(
     sd = np.sqrt(variance) / result.latent_sd
     wide = np.maximum(sd, _GRID[1] - _GRID[0])
     of_best = (np.exp(-0.5 * ((_GRID[:, None] - ability) / wide) ** 2) / wide).sum(axis=1)
-    half = _HALF * float(np.mean(sd**2))
+    half = 0.25 * float(np.mean(sd**2))  # half of the error is a quarter of its variance
     goals = {_HALVE: (of_best, half)}
-    if 1 - measured.error() < _WANTED:
-        wanted_error = (1 - _WANTED) / measured.widening
-        goals[f"reach a reliability of {_WANTED}"] = _NORMAL, wanted_error
+    if 1 - measured.error() < _TUNED.wanted:
+        wanted_error = (1 - _TUNED.wanted) / measured.widening
+        goals[f"reach a reliability of {_TUNED.wanted}"] = _NORMAL, wanted_error
     rows = {}
     for goal, (densities, wanted) in goals.items():
-        most = _MOST_TIMES * n_items
+        most = 10 * n_items  # up to which a number is computed
         n, place = _fewest(measured.information, new, densities, wanted, most)
         if n <= most:
             difficulty = result.latent_mean + result.latent_sd * _GRID[place]
@@ -597,9 +608,9 @@ def _findings(table: pd.DataFrame, pairs: pd.DataFrame) -> list[Finding]:
     ):
         n = table[column].to_numpy()
         of = table["n_items"].to_numpy()
-        there = n[0] >= _MANY * of[0] if too_many else n[0] < _FEW * of[0]
-        chance = bdtrc(n - 1, of, _MANY) if too_many else bdtr(n, of, _FEW)
-        tasks = [str(task) for task in table.index[1:][chance[1:] <= _LEVEL]]
+        there = n[0] >= _TUNED.many * of[0] if too_many else n[0] < _TUNED.few * of[0]
+        chance = bdtrc(n - 1, of, _TUNED.many) if too_many else bdtr(n, of, _TUNED.few)
+        tasks = [str(task) for task in table.index[1:][chance[1:] <= _TUNED.level]]
         if there or tasks:
             values = {"n": int(n[0]), "n_items": int(of[0]), "tasks": tasks}
             findings.append(Finding(code, "warning", values))

@@ -18,6 +18,7 @@ of the scores, so that copies stay copies. The interval is the shortest that hol
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,14 +36,25 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Places = NDArray[np.int64]
 
-_DRAWS = (500, 2000)  # Draws at least and at most: 95.0 ± 0.5 % of boards hold with 2,000.
-_DIFFERENCES_DRAWN = 2**27  # Numbers that are drawn at most.
 _AT_ONCE = 2**20  # Numbers in a block. Products of a few rows are several times slower.
-_LIKELY_DRAWS = 400  # Draws of likely ranks, each taken with either sign. Half for many systems.
-_GRID = 250  # True scores of the prior.
-_STEPS = 5  # Of EM. More make the prior rougher (Laird & Louis 1991).
-_PLACES = 2**12  # Of drawn scores, from the lowest to the highest.
-_POSTERIOR_DRAWS = 1000  # Of abilities, each taken with either sign.
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """How ranks are drawn (``benchmarks/systems.py``)."""
+
+    # Draws at least and at most: 95.0 ± 0.5 % of boards hold with 2,000.
+    draws: tuple[int, int] = (500, 2000)
+    differences_drawn: int = 2**27  # Numbers that are drawn at most.
+    # Draws of likely ranks, each taken with either sign. Half for many systems.
+    likely_draws: int = 400
+    grid: int = 250  # True scores of the prior.
+    steps: int = 5  # Of EM. More make the prior rougher (Laird & Louis 1991).
+    places: int = 2**12  # Of drawn scores, from the lowest to the highest.
+    posterior_draws: int = 1000  # Of abilities, each taken with either sign.
+
+
+_TUNED = _Tuned()
 
 
 def simultaneous_ranks(apart: Flags) -> tuple[Places, Places]:
@@ -64,7 +76,7 @@ def pairs_apart(
     if n > MOST_DRAWN:
         return _beyond(scores.chosen(among), of_each)
     apart = _beyond(scores, of_each)
-    n_draws = int(np.clip(_DIFFERENCES_DRAWN // n**2, *_DRAWS))
+    n_draws = int(np.clip(_TUNED.differences_drawn // n**2, *_TUNED.draws))
     draws = _draws(scores, n_draws, seed).astype(np.float32)
     while True:
         bound = np.quantile(_largest(scores, draws, ~apart), level, method="higher")
@@ -135,7 +147,7 @@ def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple
     value = scores.value
     if n == 1 or scores.df.min() < 1:
         return np.ones(n, np.int64), np.full(n, n)
-    n_draws = _LIKELY_DRAWS if n <= MOST_DRAWN else _LIKELY_DRAWS // 2
+    n_draws = _TUNED.likely_draws if n <= MOST_DRAWN else _TUNED.likely_draws // 2
     normal = _draws(scores, n_draws, seed)
     normal = normal - normal.mean(axis=0)
     # A system that is always right may err as well.
@@ -146,12 +158,14 @@ def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple
     se = np.sqrt(variance)
 
     # Posteriors of true scores on a grid, whose step is an error at least.
-    grid, step = np.linspace((value - 3 * se).min(), (value + 3 * se).max(), _GRID, retstep=True)
+    low = (value - 3 * se).min()
+    high = (value + 3 * se).max()
+    grid, step = np.linspace(low, high, _TUNED.grid, retstep=True)
     df = scores.df[:, None]
     t = (value[:, None] - grid) / np.maximum(se, step)[:, None]
     likelihood = np.exp(-(df + 1) / 2 * np.log1p(t**2 / df))
-    prior = np.full(_GRID, 1 / _GRID)
-    for _ in range(_STEPS):
+    prior = np.full(_TUNED.grid, 1 / _TUNED.grid)
+    for _ in range(_TUNED.steps):
         prior *= (1 / (likelihood @ prior)) @ likelihood / n
     posterior = likelihood * prior
     posterior /= posterior.sum(axis=1, keepdims=True)
@@ -165,7 +179,7 @@ def posterior_ranks(
     abilities: Scores, *, level: float = 0.95, seed: int = 0
 ) -> tuple[Places, Places]:
     """Likely rank of each system, from and to, by draws from the posterior of its ability."""
-    n_draws = _POSTERIOR_DRAWS if len(abilities.value) <= MOST_DRAWN else _LIKELY_DRAWS
+    n_draws = _TUNED.posterior_draws if len(abilities.value) <= MOST_DRAWN else _TUNED.likely_draws
     drawn = _draws(abilities, n_draws, seed)
     return _rank_interval(abilities.value, drawn, abilities, level)
 
@@ -182,10 +196,10 @@ def _rank_interval(
     true = np.concatenate([mean + deviation.T, mean - deviation.T])
     n_draws, n = true.shape
     true -= true.min()
-    places = (true * ((_PLACES - 1) / max(true.max(), 1e-300))).astype(np.intp)
+    places = (true * ((_TUNED.places - 1) / max(true.max(), 1e-300))).astype(np.intp)
     ranks = np.empty(true.shape, np.int32)
     for place, rank in zip(places, ranks, strict=True):
-        not_above = np.bincount(place, minlength=_PLACES).cumsum()
+        not_above = np.bincount(place, minlength=_TUNED.places).cumsum()
         rank[:] = 1 + n - not_above[place]
     ranks = np.sort(ranks.T.copy(), axis=1)
     n_held = int(np.ceil(level * n_draws))

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _DAYS = 365.25  # Of a year.
-_TURNS = 500  # Of EM.
-_HARDEST, _NODES = 15.0, 121  # Of difficulties in logits.
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,13 +261,13 @@ def _line(
     answers = result.patterns.chosen(np.flatnonzero(result.answering)).with_columns(used)
     answers = answers.with_trial_correlation(result.settings.trial_correlation or 0.0)
     right, answered = answers.dense()
-    difficulty = np.linspace(-_HARDEST, _HARDEST, _NODES)
+    difficulty = np.linspace(-15.0, 15.0, 121)  # in logits
     logits = slope * result.ability[result.answering, None] - difficulty
     log_likelihood = right.T @ logits - answered.T @ np.logaddexp(0, logits)
     design = np.stack([np.ones(used.size), length[used]], axis=1)
     line = np.zeros(2)
     variance = 1.0
-    for _ in range(_TURNS):
+    for _ in range(500):  # steps of EM
         last = line
         squares = (difficulty - (design @ line)[:, None]) ** 2
         log_posterior = log_likelihood - squares / (2 * variance)
