@@ -452,8 +452,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "uncalibrated-items": "Uncalibrated items: {n} of {of} items of the responses are not "
     "calibrated and are left out ({items!s})",
     "beyond": "Beyond the calibration: {n} of {of} systems may score as high as the best "
-    "calibrated systems ({respondents!s}). They score at least expected_score_low, and these "
-    "items cannot show how much more",
+    "calibrated systems ({respondents!s}). The lower ends of their intervals hold, and these "
+    "items cannot show how much more they score",
     "unknown-misfit": "Unknown misfit: the items come without the responses of at least {least} "
     "independent calibrated systems. Intervals of expected_score do not include misfit, and are "
     "too narrow if answers depend on more than one ability. Try: give the result of fit with its "

@@ -226,6 +226,8 @@ def scores_shown(scores: pd.DataFrame, level: float) -> Shown:
         legend.append(f"score: proportion correct that is expected on {all_items}")
         names |= {f"expected_score_{end}": end for end in ("low", "high")}
         legend.append(f"low, high: {percent(level)} interval for systems like the calibrated ones")
+    if "open" in set(scores["status"]):
+        legend.append("open: high counts all items not asked as right: few systems score so high")
     if "beyond" in set(scores["status"]):
         legend.append("beyond: the score may be above those of nearly all calibrated systems")
     return Shown("", scores[columns].rename(columns=names), legend)

@@ -119,7 +119,7 @@ def score(
         - expected_score, expected_score_low, expected_score_high: proportion correct of all items,
           with an interval for respondents like the calibrated ones.
         - status: "ok", "unbounded" (ML is ±inf), "no responses" (none to items that discriminate)
-          or "beyond" (see Notes).
+          "open" (a wider interval) or "beyond" (see Notes).
 
     Raises
     ------
@@ -152,8 +152,8 @@ def score(
     there. On a table of items each counts for one answer.
 
     If a score may exceed the third best calibrated score less 0.02, its interval is opened:
-    expected_score_high counts all items not asked as right. Such a respondent is "beyond" if, on
-    the items answered, at most 4.5 % of n + 1 respondents (n calibrated ones and itself) are as
+    expected_score_high counts all items not asked as right. The status is "open", or "beyond" if,
+    on the items answered, at most 4.5 % of n + 1 respondents (n calibrated ones and itself) are as
     good. At most 5 % of respondents like the calibrated ones are then "beyond", if those are 22 or
     more. This holds where the responses of the fit are saved and at most 16 different sets of items
     were answered. Otherwise the limit is that of other items or of expected scores, and more may be
@@ -276,7 +276,7 @@ def score_table(
     if of_levels:
         _check_levels(matrix, patterns, calibrated.parameters.chosen(places), columns, method)
     patterns = patterns.with_scored(calibrated.scored[places])
-    estimates, scores, beyond, n_asked = scores_of(
+    estimates, scores, status, n_asked = scores_of(
         patterns, places, calibrated, method, level, chosen_misfit
     )
 
@@ -284,8 +284,7 @@ def score_table(
     sd = calibrated.latent_sd
     mean = calibrated.latent_mean
     nothing = np.isnan(estimates.ability) | (counts.respondent_responses == 0)
-    status = np.full(patterns.n, "ok", dtype=object)
-    status[beyond] = "beyond"
+    beyond = status == "beyond"
     status[np.isinf(estimates.ability)] = "unbounded"
     status[nothing] = "no responses"
     columns_of_scores = ("expected_score", "expected_score_low", "expected_score_high")
@@ -324,8 +323,8 @@ def scores_of(
     method: MethodName,
     level: float,
     chosen_misfit: Any = np.nan,
-) -> tuple[Abilities, Array, NDArray[np.bool_], Array]:
-    """Abilities, scores with their bounds, (3, n), who may be beyond, and items answered.
+) -> tuple[Abilities, Array, NDArray[np.object_], Array]:
+    """Abilities, scores with their bounds, (3, n), their status, and items answered.
 
     ``places`` locates the columns among the calibrated items. ``chosen_misfit`` is that of
     respondents whose items a test chose, and NaN for others.
@@ -370,7 +369,10 @@ def scores_of(
         beyond = may_exceed & (right > n_asked * end + 1e-6)  # rounding in 32 bits
     most = 1 - (n_asked - right) / n_items  # all items not asked are right
     scores[2] = np.where(may_exceed, most, scores[2])
-    return estimates, scores, beyond, n_asked
+    status = np.full(patterns.n, "ok", dtype=object)
+    status[may_exceed] = "open"
+    status[beyond] = "beyond"
+    return estimates, scores, status, n_asked
 
 
 def _dispersed(

@@ -261,6 +261,7 @@ def test_only_systems_that_may_be_as_good_as_the_best_calibrated_are_opened(leve
     pd.testing.assert_frame_equal(opened[~is_opened], found[~is_opened])
     is_beyond = (opened["status"] == "beyond").to_numpy()
     assert is_opened[is_beyond].all()
+    assert (is_opened == opened["status"].isin(["open", "beyond"])).all()
     same = ["expected_score", "expected_score_low"]
     pd.testing.assert_frame_equal(opened[same], found[same])
 
