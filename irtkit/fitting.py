@@ -541,7 +541,8 @@ def _without_fit(given: object) -> object:
             given = read_any(saved)
         elif kind is not None:
             rule = f"{given} is a saved {kind.removeprefix('irtkit ')}, which holds no responses"
-            raise ValueError(f"{rule}. Give responses or a result (irtkit.score takes both files)")
+            instead = "Give the folder or file of the fit, or responses"
+            raise ValueError(f"{rule}. {instead} (irtkit.score takes this file too)")
     return given.saved_responses if isinstance(given, FitResult) else given
 
 

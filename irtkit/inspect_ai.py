@@ -10,21 +10,26 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import irtkit.results  # noqa: F401  # gives results their methods
 from irtkit.checks import check_whole, counted, first_names, short
+from irtkit.findings import IRTWarning
 from irtkit.io.inspect_logs import MANAGER, SMALL_ERROR, marks_of
 from irtkit.io.samples import CHOSEN
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import listed
-from irtkit.responses.labels import in_task
+from irtkit.responses.labels import in_task, tasks_and_ids
 from irtkit.scoring.scores import score
-from irtkit.selection.adaptive import AdaptiveTest, adaptive
+from irtkit.selection.adaptive import AdaptiveTest, adaptive, check_error
 from irtkit.selection.subset import Selection, select_items
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
 _WORDS = ("threshold", "right", "wrong", "missing", "score_range")  # How marks were read.
@@ -44,7 +49,8 @@ class Adaptive:
         What :func:`irtkit.fit` or :func:`irtkit.select_items` returned for earlier systems, a saved
         fit, or responses to fit. Labels of items are ``task/id`` as in logs, or ids of samples.
     k : int, default 50
-        Most samples of a task to ask. With a Selection it is the number of its items.
+        Most samples of a task to ask. With a Selection it is the number of its items. A run of
+        fewer samples asks all of them that can be chosen.
     error : float, optional
         Standard error of the score at which to stop early, such as 0.03, from five samples on.
     at_once : int, default 5
@@ -56,14 +62,8 @@ class Adaptive:
         If Inspect is not installed.
     TypeError, ValueError
         As :func:`irtkit.adaptive`. A run raises ValueError before it asks anything if none of its
-        samples is in the test, its task has fewer than k items fit to be chosen, or several scorers
+        samples can be asked, its task has fewer than k items fit to be chosen, or several scorers
         and the fit was not read with one of them.
-
-    Warns
-    -----
-    irtkit.IRTWarning
-        As :func:`irtkit.adaptive`. With the code "fixed-order" the first k of the ranking are asked
-        without steps.
 
     Notes
     -----
@@ -71,9 +71,11 @@ class Adaptive:
 
     - expected_score, low, high, error: as :func:`irtkit.score` computes them from the log.
     - of: the items that the score is of, those of the task.
-    - asked: labels of the items that were asked and did not fail. k: the most.
-    - ended: "all asked", "small error", or "none left": fewer were asked since others failed or
-      are not in the run.
+    - status: as :func:`irtkit.score` says. note: its warnings and those of the run.
+    - order: "adaptive", or "fixed" where the first k of the ranking err less, or nothing is left to
+      choose. They are asked at once, unless an ``error`` may end the test.
+    - asked: labels of the items that have an answer. k: the most.
+    - ended: "all asked", "small error", or "none left": fewer were asked since others failed.
     - pool, waited: samples that can be asked, and how many of them waited at most.
 
     Set ``max_samples`` to 2k, so that all samples of the pool can wait. With fewer places the test
@@ -82,7 +84,7 @@ class Adaptive:
 
     A score between 0 and 1 counts as so much of a right answer, unless the fit was read with a
     threshold. A run that failed or was cancelled can be scored too: its log tells that items were
-    chosen.
+    chosen. ``inspect eval-retry`` counts the answers of the earlier attempt.
 
     Examples
     --------
@@ -103,54 +105,70 @@ class Adaptive:
             install = "pip install 'irtkit[inspect]'"
             raise ImportError(f"irtkit.inspect_ai needs Inspect: {install}") from missing
         check_whole("at_once", at_once, 1)
+        check_error(error)
         self._selection = fit if isinstance(fit, Selection) else select_items(fit, k)
         self._result = self._selection.result
         self._error = error
         self._at_once = at_once
         self._stop = EarlyStop
-        self._begun: dict[str, tuple[Selection, str]] = {}  # Selections and orders by task.
+        self._begun: dict[tuple[str, frozenset[str]], tuple[Selection, str, list[str]]] = {}
         self._run: ContextVar[_Run] = ContextVar("run")  # A run has a context of its own.
 
     async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:  # noqa: ARG002
         """Begin a test of the samples of a run."""
-        name = task.task
-        self._check_scorers(task)
-        if name not in self._begun:
-            selection = self._selected(name)
-            self._begun[name] = selection, adaptive(selection, error=self._error).order
-        selection, order = self._begun[name]
-        test = adaptive(selection, error=self._error, order=order)
-        pool, at_once = test.labels, self._at_once
-        if order == "fixed":
-            pool = list(selection.items)
-            at_once = len(pool)
+        notes = self._check_scorers(task)
         labels = {}
         for sample in samples:
-            for label in (in_task(name, str(sample.id)), str(sample.id)):
-                if label in pool:
+            for label in (in_task(task.task, str(sample.id)), str(sample.id)):
+                if label in self._result.places:
                     labels[sample.id] = label
-        if not labels:
-            raise ValueError(
-                f"no sample of {name} is in the test. Samples: "
-                f"{first_names([sample.id for sample in samples])}. Items of the test: "
-                f"{first_names(test.labels)}"
-            )
+        key = task.task, frozenset(labels.values())
+        if key not in self._begun:
+            self._begun[key] = self._begin(*key, [sample.id for sample in samples])
+        selection, order, notes_of_order = self._begun[key]
+        test = adaptive(selection, error=self._error, order=order)
         task.metadata = (task.metadata or {}) | {MANAGER: {"misfit": test.misfits.tolist()}}
-        n_items = len(selection.covariance.places)
-        self._run.set(_Run(name, test, n_items, labels, at_once, task.config.max_samples))
+        at_once = self._at_once
+        if order == "fixed" and self._error is None:
+            at_once = len(selection.items)
+        self._run.set(_Run(task, selection, test, labels, at_once, notes + notes_of_order))
         return MANAGER
 
-    def _selected(self, task: str) -> Selection:
-        """Items of a task to choose from, all if labels are without their task."""
-        labels = self._result.item_labels
-        others = [label for label in labels if not label.startswith(f"{task}/")]
-        all_alike = len(others) in {0, len(labels)}
-        return self._selection if all_alike else self._selection.without(others)
+    def _begin(
+        self, task: str, present: frozenset[str], samples: list[Any]
+    ) -> tuple[Selection, str, list[str]]:
+        """Items of a task to choose from, in which order, and what is to say of it."""
+        items = self._result.item_labels
+        others = [label for label in items if not label.startswith(f"{task}/")]
+        table = self._result.saved_responses.item_table
+        tasks = [*dict.fromkeys(name for name, _ in tasks_and_ids(items, table) if name)]
+        of_task = f"The fit has {counted(len(items) - len(others), 'item')} of task {short(task)}"
+        if tasks:
+            of_task += f"; its tasks are {first_names(tasks)}"
+        selection = self._selection
+        if 0 < len(others) < len(items):  # labels are with their tasks
+            try:
+                selection = selection.without(others)
+            except ValueError as error:
+                raise ValueError(f"{error}. {of_task}") from error
+        selection = selection.among(present)
+        if not selection.items:
+            raise ValueError(
+                f"no sample of task {short(task)} can be asked: none is an item of the fit that "
+                f"tells about the score. Samples: {first_names(samples)}. Items: "
+                f"{first_names(items)}. {of_task}"
+            )
+        if len(selection.pool) == len(selection.items):
+            return selection, "fixed", []
+        with _noting() as notes:
+            order = adaptive(selection, error=self._error).order
+        return selection, order, notes
 
-    def _check_scorers(self, task: Any) -> None:
-        """Refuse a task whose scores are not those that the fit was read with."""
+    def _check_scorers(self, task: Any) -> list[str]:
+        """Refuse scores that are not those the fit was read with, and note what may not be."""
         names = tuple(scorer.name.rpartition("/")[2] for scorer in task.scorers or ())
-        source = self._result.saved_responses.source
+        responses = self._result.saved_responses
+        source = responses.source
         metrics = []
         if source is not None and source.format == "inspect":
             metrics = listed(source.settings.get("metric"))
@@ -161,12 +179,18 @@ class Adaptive:
                 f"the scorers of {task.task} are {first_names(names)}, and the fit {read}. Fit the "
                 f"logs with metric={names[0]!r} (--metric {names[0]}) or another of them"
             )
+        if responses.metrics is None or not names:
+            return []
+        of_logs = [*responses.metrics["metric"].unique()]
+        if any(metric.startswith(names) for metric in of_logs):
+            return []
+        return [f"the scorer is {names[0]}, and the fit has no such metric: {first_names(of_logs)}"]
 
     async def schedule_sample(self, id: str | int, epoch: int) -> Any:  # noqa: A002
         """Return None when the test asks a sample, or that it is skipped."""
         run = self._run.get()
         label = run.labels.get(id)
-        if label is not None and epoch == 1 and await run.is_asked(label):
+        if label in run.pool and epoch == 1 and await run.is_asked(label):
             return None
         return self._stop(id=id, epoch=epoch, reason="the test does not ask this sample")
 
@@ -180,22 +204,27 @@ class Adaptive:
     async def complete_task(self) -> dict[str, Any]:
         """Return the score and what it is made of, for the log."""
         run = self._run.get()
-        test = run.test
-        if not test.asked:  # Inspect keeps nothing of such a run
+        answers = run.answers
+        if not answers:  # Inspect keeps nothing of such a run
             return {}
-        scored = self._scored(run).iloc[0]
+        test = run.test
+        with _noting() as notes:
+            scored = self._scored(run).iloc[0]
         most = len(test.misfits) - 1
-        ended = "all asked" if len(test.asked) == most else "none left"
+        ended = "all asked" if len(answers) >= most else "none left"
         return {
             "expected_score": float(scored["expected_score"]),
             "error": test.error,
             "low": float(scored["expected_score_low"]),
             "high": float(scored["expected_score_high"]),
+            "status": scored.get("status", "ok"),
+            "note": "\n".join(run.notes + notes),
             "of": f"{counted(run.n_items, 'item')} of {run.task}",
-            "asked": test.asked,
+            "order": test.order,
+            "asked": [*answers],
             "k": most,
             "ended": SMALL_ERROR if test.done and ended == "none left" else ended,
-            "pool": len(run.labels),
+            "pool": len(run.pool),
             "waited": run.waited,
         }
 
@@ -203,10 +232,11 @@ class Adaptive:
         """Score of the answers, as of those in the log."""
         import pandas as pd
 
-        test = run.test
-        chosen = pd.DataFrame({CHOSEN + run.task: [test.misfit]}, ["system"])
-        labels = [in_task(run.task, label) for label in test.asked]
-        answers = ResponseMatrix([test.answers], ["system"], labels)
+        misfits = run.test.misfits
+        misfit = misfits[min(len(run.answers), len(misfits) - 1)]
+        chosen = pd.DataFrame({CHOSEN + run.task: [misfit]}, [run.model])
+        labels = [in_task(run.task, label) for label in run.answers]
+        answers = ResponseMatrix([[*run.answers.values()]], [run.model], labels)
         return score(answers.with_tables(respondent_table=chosen), self._result)
 
     def _answer(self, label: str, scores: dict[str, Any]) -> float:
@@ -233,23 +263,28 @@ class _Run:
 
     def __init__(
         self,
-        task: str,
+        task: Any,
+        selection: Selection,
         test: AdaptiveTest,
-        n_items: int,
         labels: dict[Any, str],
         at_once: int,
-        places: int | None,
+        notes: list[str],
     ) -> None:
         import anyio
 
-        self.task = task
+        self.task = task.task
+        self.model = task.model
         self.test = test
-        self.n_items = n_items  # That the score is of.
+        self.n_items = len(selection.covariance.places)  # That the score is of.
         self.labels = labels
+        self.notes = notes
+        self.pool = test.labels if test.order == "adaptive" else [*selection.items]
+        self.answers: dict[str, float] = {}
         self.waited = 0  # Most samples that waited at the same time.
         self._at_once = at_once
+        places = task.config.max_samples
         self._places = math.inf if places is None else places
-        self._left = {*labels.values()}  # Neither asked nor skipped.
+        self._left = {*self.pool}  # Neither asked nor skipped.
         self._waiting: dict[str, Any] = {}
         self._asked: dict[str, Any] = {}
         self._news = anyio.Event()
@@ -280,11 +315,14 @@ class _Run:
             self._left.discard(label)
 
     def take(self, label: str, answer: float) -> None:
-        """Take the answer to an item that was asked, NaN if there is none."""
-        if self._asked.pop(label, None) is not None:
-            if not math.isnan(answer):
+        """Take the answer to an item, also of an earlier attempt at the run, NaN if it has none."""
+        self._asked.pop(label, None)
+        self._left.discard(label)
+        if not math.isnan(answer):
+            self.answers[label] = answer
+            if label in self.test.left:
                 self.test.answer(answer, label)
-            self._tell()
+        self._tell()
 
     def _step(self) -> None:
         """Ask the next items, once the last ones have ended and all the others wait."""
@@ -308,3 +346,13 @@ class _Run:
 def _has_ended(sample: Any) -> bool:
     """Whether a sample ended without an answer: it failed, or an operator cancelled it."""
     return sample.completed is not None and time.time() - sample.completed > _QUIET
+
+
+@contextmanager
+def _noting() -> Iterator[list[str]]:
+    """Collect the texts of warnings, which Inspect would show with a place in its source."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    notes += [str(warned.message) for warned in caught if warned.category is IRTWarning]

@@ -30,6 +30,40 @@ ENDS = {
     "low": "expected_score_low",
     "high": "expected_score_high",
 }
+RETRIED = """
+import json
+from pathlib import Path
+from inspect_ai import Task, eval, eval_retry, task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import match
+from inspect_ai.solver import solver
+from irtkit.inspect_ai import Adaptive
+
+@solver
+def answer():
+    async def solve(state, generate):
+        with Path("asked").open("a") as asked:
+            asked.write("x")
+        if Path("asked").stat().st_size == 12:
+            raise RuntimeError("the sandbox broke")
+        word = "yes" if int(state.sample_id) % 3 else "no"
+        state.output = ModelOutput.from_content("mockllm/model", word)
+        return state
+    return solve
+
+@task
+def quiz():
+    samples = [Sample(id=k, input=str(k), target="yes") for k in range(1, 121)]
+    manager = Adaptive("fit.npz", k=20)
+    return Task(samples, solver=answer(), scorer=match(), early_stopping=manager)
+
+if __name__ == "__main__":
+    how = {"log_dir": "logs", "display": "none", "max_samples": 40}
+    first, = eval("quiz.py", model="mockllm/model", **how)
+    second, = eval_retry(first, **how)
+    Path("done.json").write_text(json.dumps(second.results.early_stopping.metadata))
+"""
 
 
 def fitted(task="quiz/"):
@@ -58,6 +92,7 @@ def is_score_of_log(result, log, metadata):
     """Whether `irtkit.score` gives what the manager wrote, and knows that items were chosen."""
     row = irtkit.score(log, result).iloc[0]
     assert "accuracy" not in row
+    assert row["status"] == metadata["status"]
     return all(
         row[column] == pytest.approx(metadata[name], abs=1e-9) for name, column in ENDS.items()
     )
@@ -158,6 +193,48 @@ def test_a_run_is_scored_as_the_fit_was_read_and_of_its_own_task(tmp_path):
 
 @needs_inspect
 @pytest.mark.slow
+def test_runs_of_fewer_samples_ask_the_best_of_these(result, tmp_path):
+    runs = [{"limit": 15}, {"limit": 30}, {"limit": 30, "max_samples": 1}]
+    for number, (done, n) in enumerate(zip(run(result, tmp_path, runs), (15, K, K), strict=True)):
+        (metadata,) = done["metadata"]
+        assert len(metadata["asked"]) == metadata["k"] == n
+        assert (metadata["order"] == "fixed") >= (n == 15)
+        assert (metadata["of"], metadata["ended"]) == ("120 items of quiz", "all asked")
+        assert is_score_of_log(result, tmp_path / str(number), metadata)
+
+
+@needs_inspect
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_retry_counts_the_answers_of_the_earlier_attempt(result, tmp_path):
+    result.save(tmp_path / "fit.npz")
+    (tmp_path / "quiz.py").write_text(RETRIED)
+    subprocess.run([sys.executable, "quiz.py"], cwd=tmp_path, check=True, timeout=200)
+    metadata = json.loads((tmp_path / "done.json").read_text())
+    assert len(metadata["asked"]) == K
+    assert len((tmp_path / "asked").read_text()) <= K + 5
+    assert is_score_of_log(result, tmp_path / "logs", metadata)
+
+
+@needs_inspect
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_system_beyond_the_calibration_is_noted(tmp_path):
+    weak = np.random.default_rng(3).normal(-1, 1, size=250)
+    labels = [f"quiz/{number}" for number in NUMBERS]
+    answers = simulate_responses(ITEMS, weak, seed=0).values
+    result = fit(ResponseMatrix(answers, items=labels), standard_errors=False)
+    best = int(HELD_OUT.mean(axis=1).argmax())
+    (done,) = run(result, tmp_path, [{"system": best, "max_samples": 50}])
+    (metadata,) = done["metadata"]
+    assert metadata["status"] == "beyond"
+    assert "Beyond the calibration" in metadata["note"]
+    assert "(mockllm/model)" in metadata["note"]
+    assert is_score_of_log(result, tmp_path / "0", metadata)
+
+
+@needs_inspect
+@pytest.mark.slow
 def test_a_small_error_ends_a_test_and_a_run_without_its_samples_fails(result, tmp_path):
     (done,) = run(result, tmp_path, [{"max_samples": 50}], error=0.08)
     (metadata,) = done["metadata"]
@@ -198,6 +275,15 @@ def test_an_answer_is_a_score_as_the_fit_was_read():
     assert np.isnan(manager._answer("quiz/1", scores(f1=math.nan)))
     with pytest.raises(ValueError, match="'quiz/1' has several scores: match, cost"):
         manager._answer("quiz/1", scores(match="C", cost=2.0))
+    result.saved_responses.source = None
+    for task, text in (
+        ("quiz", "no sample .*: a, b.* has 120 items of task 'quiz'"),
+        ("exam", "0 items"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            manager._begin(task, frozenset(), ["a", "b"])
+    with pytest.raises(ValueError, match=r"above 0 and below 1, got 3. .* 0.03 is three points"):
+        irtkit.inspect_ai.Adaptive(result, 5, error=3)
 
 
 def test_without_inspect_the_error_names_the_extra(result, monkeypatch):

@@ -251,7 +251,6 @@ class AdaptiveTest:
         items = selection.covariance.items
         labels = selection.result.item_labels
         self.labels = [labels[place] for place in selection.covariance.places[selection.pool]]
-        self._places = {label: place for place, label in enumerate(self.labels)}
         self._n_items = len(selection.covariance.places)
         self._state = begun(items, selection.pool, np.ones((1, self._n_items)))
         if order == "adaptive":
@@ -267,6 +266,13 @@ class AdaptiveTest:
         if len(self.asked) >= self._k or self._largest_error is None:
             return len(self.asked) >= self._k
         return len(self.asked) >= SIZES[0] and self.error <= self._largest_error
+
+    @property
+    def left(self) -> list[str]:
+        """Labels of the items that can still be asked, by the ranking, none after k."""
+        if len(self.asked) >= self._k:
+            return []
+        return [self.labels[place] for place in np.flatnonzero(self._state.left[0])]
 
     @property
     def next_item(self) -> str | None:
@@ -304,13 +310,13 @@ class AdaptiveTest:
         if not 0 <= number <= 1:
             raise ValueError(f"an answer must be True, False or from 0 to 1, got {short(right)}")
         item = self.next_item if item is None else item
-        if item is None or len(self.asked) >= self._k:
+        if item is None or not self.left:
             raise ValueError("the test is done: no item is waiting for an answer")
-        place = self._places.get(item)
-        if place is None or not self._state.left[0, place]:
+        if item not in self.left:
             raise ValueError(f"item must be one that can still be asked, got {short(item)}")
         self.asked.append(item)
         self.answers.append(number)
+        place = self.labels.index(item)
         self._state = self._state.after(np.array([place]), np.array([number]))
 
     @property
@@ -345,6 +351,15 @@ class AdaptiveTest:
         return (
             f"AdaptiveTest({len(self.asked)} of at most {self._k} items, {self.order}: score "
             f"{self.expected_score:.3f} [{low:.3f}, {high:.3f}])"
+        )
+
+
+def check_error(error: float | None) -> None:
+    """Refuse a standard error that no score has."""
+    if error is not None and not 0 < check_number("error", error) < 1:
+        raise ValueError(
+            f"error must be above 0 and below 1, got {short(error)}. It is in units of the score: "
+            "0.03 is three points"
         )
 
 
@@ -413,8 +428,7 @@ def adaptive(
         if k is None:
             raise ValueError("k must be given: the most items to ask")
         selection = select_items(result, k)
-    if error is not None:
-        error = check_number("error", error, above=0)
+    check_error(error)
     level = check_number("level", level, above=0, below=1)
     if order is not None:
         check_one_of("order", order, ORDERS)

@@ -303,6 +303,14 @@ class Selection(Printed):
         how: Any = {"families": self.families, "folds": self.folds, "seed": self.seed}
         return select_items(self.result, len(self.items), removed=[*before, *removed], **how)
 
+    def among(self, labels: Iterable[str]) -> Selection:
+        """Select as many of some items for the same score, or all that can be chosen."""
+        covariance = self.covariance
+        present = np.isin(np.array(self.result.item_labels)[covariance.places], [*labels])
+        covariance = covariance._replace(allowed=covariance.allowed & present)
+        items = _first_items(self.result, covariance, len(self.items))
+        return replace(self, items=items, covariance=covariance)
+
     def for_inspect(self) -> str:
         """Return what ``inspect eval --sample-id`` takes to ask these items.
 
@@ -479,19 +487,23 @@ def select_items(
         if len(np.unique(codes)) < 2:
             raise ValueError(_ONE_FAMILY)
     covariance = ItemCovariance.of(result, removed=removed)
-    ranking = covariance.ranking(k)
-    if not len(ranking):
+    labels = _first_items(result, covariance, k)
+    if not labels:
         raise ValueError(
             "no item can be chosen: all are suspect (irtkit.flag_items lists them), or their "
             "slopes are not above 0"
         )
-    if k > len(ranking):
+    if k > len(labels):
         raise ValueError(
-            f"k must be at most {len(ranking)}, the number of items fit to be chosen, "
-            f"got {short(k)}"
+            f"k must be at most {len(labels)}, the number of items fit to be chosen, got {short(k)}"
         )
-    labels = tuple(result.item_labels[place] for place in covariance.places[ranking])
     return Selection(labels, result, covariance, families, folds, seed)
+
+
+def _first_items(result: FitResult, covariance: ItemCovariance, k: int) -> tuple[str, ...]:
+    """Labels of the first k items of the ranking."""
+    ranking = covariance.places[covariance.ranking(k)]
+    return tuple(result.item_labels[place] for place in ranking)
 
 
 def misfit_of_list(result: FitResult, asked: tuple[int, ...]) -> float | None:
