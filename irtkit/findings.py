@@ -616,8 +616,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{n_items:item}, {each:.1f} marks per answer[[. The mean mark of a system has a reliability of "
     "{value:.2f}]][[. {needed:judge} per answer {needed:is|are} enough for 0.9]]",
     "judges-not-connected": "Judges not connected: no marks compare {n:group} of judges: {groups}. "
-    "Severities are relative to the judges of one group, and systems that different groups marked "
-    "are not comparable. More answers marked by judges of both groups help",
+    "Severities are relative to the judges of one group[[, and marks of {n_apart:system} that not "
+    "all groups marked cannot be compared]]. More answers marked by judges of both groups help",
     "severities-exceed-systems": "Severities exceed differences of systems: judges differ by an SD "
     "of {judges:.2f} marks, systems by {systems:.2f}. Means of marks that are not adjusted rank "
     "systems by their judges",
@@ -640,6 +640,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "marks, compared with {other} and other systems (q {q:p}). Which of the two prefers or "
     "slights it, two judges cannot say. The adjusted marks keep it. If it is the preference of "
     "{judge}, the ranks of {moved} of {n:system} change without it",
+    "judges-split-on-family": "Preference: {n:judge} differ on the family {family}, and no "
+    "majority says who favours or slights it: {names}. The adjusted marks keep the difference",
     "preferences-not-tested": "Not tested: {n} of {n_pairs:pair} of judge and family. A test "
     "takes answers with marks of several judges without a fault, of two systems of the family, "
     "two others, and six in all",

@@ -151,10 +151,13 @@ def _judges(given: SimpleNamespace) -> None:
         judged = irtkit.judges(given.ratings, family, **how_to_read(given))
         written = write_files(given.out, outputs.judge_files, judged)
     show(given, judged.shown())
-    if given.out is None:
+    if given.out is not None:
+        click.echo(written.removeprefix("\n"))
+    if not judged.is_comparable:
+        next_step("have answers marked by judges of both groups, since marks are not comparable")
+    elif given.out is None:
         next_step("--out DIR writes the adjusted marks, which irtkit fit takes")
     else:
-        click.echo(written.removeprefix("\n"))
         next_step(f"irtkit fit {quote(str(given.out / JUDGE_FILES[-1]))}")
 
 

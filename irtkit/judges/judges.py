@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.findings import Finding, ReadingError
+from irtkit.findings import Finding, ReadingError, warn
 from irtkit.io.reading import as_responses, matrix_of, read_responses
 from irtkit.judges.agreement import agreement, pairs_of, preferences, surest
 from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, Ratings, severities
@@ -89,14 +89,20 @@ class Judges(Printed):
     findings: tuple[Finding, ...]  #: What limits the marks. ``str`` of a finding is its message.
 
     @property
+    def is_comparable(self) -> bool:
+        """Whether the adjusted marks of all systems can be compared."""
+        return not any(finding.values.get("n_apart") for finding in self.findings)
+
+    @property
     def tested(self) -> pd.DataFrame:
         """Rows of ``favours`` with a test, the surest first; of two with opposite signs one."""
         return surest(self.favours)
 
     def shown(self) -> Shown:
         """Return the judges, whom they favour, and what limits their marks."""
+        preference = "favours nobody" if len(self.favours) else "preferences untested (family=)"
         legend = (
-            "usable: agrees with the others, consistency of 0.5 or more, favours nobody",
+            f"usable: agrees with the others, consistency of 0.5 or more, {preference}",
             "severity: how much worse than all judges on average it marks, in marks",
             "consistency: share of the variance of its marks that it has in common with the others",
             "agreement: correlation with the consensus of the other judges",
@@ -148,6 +154,12 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     TypeError, ValueError
         If ratings cannot be read, a mark is outside the range, a judge marks one answer twice, or
         there is only one judge.
+
+    Warns
+    -----
+    irtkit.IRTWarning
+        With the code "judges-not-connected", if no marks compare judges of different systems. The
+        adjusted marks of these systems cannot be compared, and the command does not write them.
 
     Notes
     -----
@@ -230,13 +242,16 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     }
     table = pd.DataFrame(columns, pd.Index(names, name="judge"))
     fractions = np.clip(adjusted / best, 0.0, 1.0)
-    return Judges(
+    result = Judges(
         table=table.sort_values("severity", ascending=False, kind="stable"),
         favours=favours,
         reliability=reliability,
         responses=_adjusted(rated, fractions, matrix, items, findings),
         findings=tuple(findings),
     )
+    if not result.is_comparable:
+        warn(next(finding for finding in findings if finding.code == "judges-not-connected"))
+    return result
 
 
 def _read(
@@ -353,7 +368,10 @@ def _findings(
     findings = [Finding("judges-compared", "note", values)]
     groups = [", ".join(names[estimates.group == k]) for k in np.unique(estimates.group)]
     if len(groups) > 1:
-        values = {"n": len(groups), "groups": groups}
+        marked = np.zeros((rated.shape[SYSTEM], len(groups)), np.bool_)
+        marked[rated.places[SYSTEM], estimates.group[rated.places[JUDGE]]] = True
+        n_apart = int((~marked.all(axis=1)).sum())
+        values = {"n": len(groups), "groups": groups, "n_apart": n_apart or None}
         findings.append(Finding("judges-not-connected", "warning", values))
     if reliability.judge > reliability.system:
         values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
@@ -391,7 +409,7 @@ def _preferred(
     while True:
         likely = surest(tests).drop(index=[*findings], errors="ignore")
         if not len(likely) or likely["q_value"].iloc[0] > _FDR:
-            return [*findings.values()], words
+            return _with_majority(findings, words, favours)
         pair = name, family = likely.index[0]
         difference, _, _, q = likely.iloc[0].tolist()
         of_judge = names.get_loc(name)
@@ -418,3 +436,25 @@ def _preferred(
             words[member].append(f"{'differs on' if is_pair else verb} {family}")
         answers.mark[is_member[answers.places[SYSTEM]], of_judge] -= difference
         tests = preferences(answers, level, of_system, favours.index)
+
+
+def _with_majority(
+    findings: dict[tuple[str, str], Finding],
+    words: defaultdict[str, list[str]],
+    favours: pd.DataFrame,
+) -> tuple[list[Finding], defaultdict[str, list[str]]]:
+    """Findings and words of preferences, which blame no judge where half of the judges differ."""
+    kept = dict(findings)
+    for family in dict.fromkeys(family for _, family in findings):
+        named = [name for name, of in findings if of == family]
+        tested = [*favours.xs(family, level="family")["p_value"].dropna().index]
+        if len(named) < 2 or 2 * len(named) < len(tested):
+            continue
+        values = {"family": family, "n": len(tested), "names": tested}
+        kept[named[0], family] = Finding("judges-split-on-family", "warning", values)
+        for name in tested:
+            endings = [word for word in words[name] if not word.endswith(f" {family}")]
+            words[name] = [*endings, f"differs on {family}"]
+        for name in named[1:]:
+            del kept[name, family]
+    return [*kept.values()], words

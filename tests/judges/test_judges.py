@@ -227,9 +227,11 @@ def test_a_preference_is_named_once_and_not_of_a_reversed_judge():
 
 
 def test_judges_that_no_mark_compares_are_named_in_their_groups():
-    found, _ = judged(groups)
+    with pytest.warns(irtkit.IRTWarning, match="cannot be compared"):
+        found, _ = judged(groups)
     values = next(f.values for f in found.findings if f.code == "judges-not-connected")
-    assert values == {"n": 2, "groups": ["strict", "fair, lenient"]}
+    assert values["groups"] == ["strict", "fair, lenient"]
+    assert not found.is_comparable
     assert found.table.loc["strict", ["severity", "severity_se"]].isna().all()
     assert "judges-not-connected" not in codes(judged(old_and_new)[0])
 
@@ -353,3 +355,19 @@ def test_systems_without_a_family_are_no_family():
     table = pd.DataFrame(rows, columns=["model", "item", "judge", "mark", "lab"])
     found = irtkit.judges(table, family="lab", score_range=(1, 5))
     assert [*found.favours.index.unique("family")] == ["acme"]
+
+
+def test_of_two_pairs_of_judges_neither_is_said_to_favour_a_family():
+    generator = np.random.default_rng(0)
+    quality = generator.normal(size=(30, 1)) + generator.normal(size=(30, 40))
+    member = np.arange(30) % 3 == 0
+    rows = []
+    for judge, bias in (("a", 0), ("b", 0), ("c", 0.7), ("d", 0.7)):
+        marks = 3 + 0.7 * quality + bias * member[:, None] + generator.normal(0, 0.4, quality.shape)
+        for system, item in np.ndindex(marks.shape):
+            mark = int(np.clip(np.rint(marks[system, item]), 1, 5))
+            rows.append((f"s{system}", f"q{item}", judge, mark, "own" if member[system] else "x"))
+    table = pd.DataFrame(rows, columns=["model", "item", "judge", "mark", "lab"])
+    found = irtkit.judges(table, family="lab", score_range=(1, 5))
+    assert "judges-split-on-family" in codes(found)
+    assert "judge-favours" not in codes(found)
