@@ -6,7 +6,7 @@ a column per judge.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,21 +21,11 @@ if TYPE_CHECKING:
     from irtkit.judges.severity import Places, Ratings
 
 _LEVEL = 0.05  # Of the tests of agreement, all judges together.
-_HALF = (
-    0.5  # Agreement, below which a judge may be noise, and consistency, below which it is noisy.
-)
+_HALF = 0.5  # Agreement below which a judge may be noise, and consistency of a noisy one.
 _LEAST_PAIRS = 3  # Answers of both judges, for their correlation.
 _LEAST_SYSTEMS = 2  # In a family and outside of it, for an error of their difference.
 _LEAST_COMPARED = 6  # In all: the regression has 4 terms.
 _LEAST_VARIANCE = 0.5  # Of that of independent marks. Smaller ones are chance (study `judges`).
-
-
-class Agreement(NamedTuple):
-    """How well each judge agrees with the others, NaN where no answers tell."""
-
-    consistency: Array  # Share of the variance of its marks that it has in common with others.
-    correlation: Array  # Of its marks with the consensus of the others.
-    standing: NDArray[np.str_]  # Whether it is usable, or why not.
 
 
 def pairs_of(marks: Array) -> Array:
@@ -62,14 +52,18 @@ def _slope(answers: Ratings, values: Array, design: Array) -> tuple[float, float
     scores = weight * (y - x @ effects)
     leverage = answers.total(SYSTEM, (projected * x).sum(axis=1))
     of_marks = (scores**2).sum()
-    of_items = (answers.total(ITEM, scores) ** 2).sum()
-    share = answers.total(SYSTEM, is_known) * answers.total(SYSTEM, weight**2)
+    by_item = answers.total(ITEM, scores)
+    by_system = answers.total(SYSTEM, scores)
+    share = answers.total(SYSTEM, is_known)
+    share *= answers.total(SYSTEM, weight**2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_systems = (answers.total(SYSTEM, scores) ** 2 / (1 - leverage)).sum()
-        error = np.sqrt(max(of_systems + of_items - of_marks, _LEAST_VARIANCE * of_marks))
+        of_systems = (by_system**2 / (1 - leverage)).sum()
+        variance = of_systems + (by_item**2).sum() - of_marks
+        error = np.sqrt(max(variance, _LEAST_VARIANCE * of_marks))
         n_free = share.sum() ** 2 / (share**2).sum() - 1
-        p = 2 * stdtr(n_free, -np.abs(effects[-1] / error))
-    return float(effects[-1]), float(error), float(p)
+        t = np.abs(effects[-1] / error)
+        p = 2 * stdtr(n_free, -t)
+    return effects[-1], error, p
 
 
 def _correlation(answers: Ratings, *marks: Array) -> tuple[float, float, float]:
@@ -84,8 +78,11 @@ def _correlation(answers: Ratings, *marks: Array) -> tuple[float, float, float]:
     return _slope(answers, first, second[:, None])
 
 
-def agreement(answers: Ratings) -> Agreement:
-    """Compare the marks of each judge with what the other judges agree on.
+def agreement(answers: Ratings) -> tuple[Array, Array, NDArray[np.str_]]:
+    """Consistency of each judge, its correlation with the consensus, and whether it is usable.
+
+    Consistency is the share of the variance of its marks that it has in common with others. What no
+    answers tell is NaN.
 
     The consensus of the others is their mean, weighted by the first eigenvector of their
     correlations times the roots of the numbers of answers. Judges of noise have no weight in it,
@@ -103,26 +100,33 @@ def agreement(answers: Ratings) -> Agreement:
     standard = ((varied - varied.mean()) / varied.std()).to_numpy()
     n_pairs = pairs_of(standard)
     is_other = n_pairs > 0
-    pairs = varied.corr(min_periods=_LEAST_PAIRS).fillna(0.0).to_numpy() * is_other
+    correlations = varied.corr(min_periods=_LEAST_PAIRS).fillna(0.0)
+    pairs = correlations.to_numpy() * is_other
     surety = pairs * np.sqrt(n_pairs)
-    of_others = (surety + np.eye(n_judges)) * (is_other[:, None] & is_other[:, :, None])
-    weights = np.linalg.eigh(of_others)[1][..., -1] * is_other
-    direction = np.linalg.eigh(surety)[1][:, -1]
+    both_others = is_other[:, None] & is_other[:, :, None]
+    of_others = (surety + np.eye(n_judges)) * both_others
+    weights = np.linalg.eigh(of_others).eigenvectors[..., -1] * is_other
+    direction = np.linalg.eigh(surety).eigenvectors[:, -1]
     weights *= np.copysign(1.0, weights @ direction)[:, None]
+    total = np.nan_to_num(standard) @ weights.T
     with np.errstate(invalid="ignore"):
-        consensus = np.nan_to_num(standard) @ weights.T / (~np.isnan(standard) @ np.abs(weights.T))
-    agreed = [_correlation(answers, *both) for both in zip(standard.T, consensus.T, strict=True)]
+        consensus = total / (~np.isnan(standard) @ np.abs(weights.T))
+    both = zip(standard.T, consensus.T, strict=True)
+    agreed = [_correlation(answers, *marks_of) for marks_of in both]
     correlation, error, p = np.transpose(agreed)
     is_sure = p < _LEVEL / n_judges
-    majority = np.sign(np.sign(correlation[is_sure]).sum())
+    votes = np.sign(correlation[is_sure])
+    majority = np.sign(votes.sum())
     correlation *= majority or np.copysign(1.0, weights.sum(axis=1))
     agrees = is_sure & (correlation > 0) & (majority != 0)
     opposed = is_sure & ~agrees & (np.abs(correlation) >= _HALF)
     alone = (p > _LEVEL) & (np.abs(correlation) + Z95 * error < _HALF)
-    has_friend = np.abs(surety).max(axis=1) > norm.isf(_LEVEL / n_judges / 2)
+    least = norm.isf(_LEVEL / n_judges / 2)
+    has_friend = np.abs(surety).max(axis=1) > least
     is_apart = alone & has_friend
+    n_others = np.count_nonzero(is_sure) - is_sure
     consistency = _consistency(pairs, n_pairs)
-    consistency[(np.count_nonzero(is_sure) - is_sure < 2) | is_apart.any()] = np.nan
+    consistency[(n_others < 2) | is_apart.any()] = np.nan
     standings = {
         "constant": is_constant & (marks.count() >= _LEAST_PAIRS),
         "noisy": agrees & (consistency < _HALF),
@@ -135,7 +139,7 @@ def agreement(answers: Ratings) -> Agreement:
         "disagrees": alone,
     }
     standing = np.select([*standings.values()], [*standings], "unclear")
-    return Agreement(consistency, correlation, standing)
+    return consistency, correlation, standing
 
 
 def _consistency(pairs: Array, n_pairs: Array) -> Array:
@@ -147,15 +151,15 @@ def _consistency(pairs: Array, n_pairs: Array) -> Array:
     with the squares of r_kl less their sampling variance. A narrow scale changes no correlation.
     """
     shared = (n_pairs > 0).astype(np.float64)
-    squares = pairs**2 - (1 - pairs**2) ** 2 / np.maximum(n_pairs - 1, 1)
-    products = (pairs @ (n_pairs * pairs) * pairs).sum(axis=1)
-    total = (shared @ (n_pairs * squares) * shared).sum(axis=1)
-    return np.asarray(np.clip(products / np.where(total > 0, total, np.nan), 0.0, 1.0))
+    sampling = (1 - pairs**2) ** 2 / np.maximum(n_pairs - 1, 1)
+    products = pairs @ (n_pairs * pairs) * pairs
+    squares = n_pairs * (pairs**2 - sampling)
+    total = (shared @ squares * shared).sum(axis=1)
+    shares = products.sum(axis=1) / np.where(total > 0, total, np.nan)
+    return np.asarray(np.clip(shares, 0.0, 1.0))
 
 
-def preferences(
-    answers: Ratings, level: Array, of_system: Places, index: pd.MultiIndex
-) -> pd.DataFrame:
+def preferences(answers: Ratings, level: Array, of_system: Places, index: Any) -> pd.DataFrame:
     """Test for each judge and family, which ``index`` names, whether the judge favours it.
 
     ``level`` is the mean mark of each system, and ``of_system`` the place of its family, below 0 if
@@ -174,13 +178,17 @@ def preferences(
     tests = pd.DataFrame(np.nan, index, ["difference", "se", "p_value", "q_value"])
     for row, (judge, family) in enumerate(np.ndindex(index.levshape)):
         is_member = of_system == family
-        is_compared = answers.total(SYSTEM, ~np.isnan(beyond[:, judge])) > 0
-        n_systems = np.bincount(is_member[is_compared], minlength=2)  # Outside and in the family.
+        n_compared = answers.total(SYSTEM, ~np.isnan(beyond[:, judge]))
+        n_systems = np.bincount(
+            is_member[n_compared > 0], minlength=2
+        )  # Outside and in the family.
         if min(n_systems) >= _LEAST_SYSTEMS and sum(n_systems) >= _LEAST_COMPARED:
-            design = np.column_stack([parabola, is_member])[answers.places[SYSTEM]]
+            of_systems = np.column_stack([parabola, is_member])
+            design = of_systems[answers.places[SYSTEM]]
             tests.iloc[row, :3] = _slope(answers, beyond[:, judge], design)
     is_tested = tests["p_value"].notna()
-    tests.loc[is_tested, "q_value"] = false_discovery_control(tests.loc[is_tested, "p_value"])
+    p = tests.loc[is_tested, "p_value"]
+    tests.loc[is_tested, "q_value"] = false_discovery_control(p)
     return tests
 
 

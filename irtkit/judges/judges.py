@@ -209,7 +209,8 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     labels = [None] * matrix.n_respondents
     if family is not None:
         labels = by_label("family", family, matrix.respondents, matrix, "family")
-    of_system, families = pd.factorize(pd.Series(map(category_name, labels)).replace("", None))
+    of_families = [category_name(label) or None for label in labels]
+    of_system, families = pd.factorize(pd.Series(of_families, dtype=object))
     estimates = severities(rated)
     adjusted = rated.mark + estimates.severity[rated.places[JUDGE]]
     answers = rated.answers(adjusted)
@@ -278,9 +279,11 @@ def _read(
             raise
         widest = Settings(**how | {"score_range": WIDEST})
         right, tried = matrix_of(ratings, widest, [])[0].observed
-        marks = np.unique((WIDEST[1] * right.data / tried.data).round(4))
+        shares = right.data / tried.data
+        marks = np.unique((WIDEST[1] * shares).round(4))
         low, high = marks[[0, -1]].astype(int).tolist()
-        if low > 1 or not np.array_equal(marks, np.arange(low, high + 1)):
+        levels = np.arange(low, high + 1)
+        if low > 1 or not np.array_equal(marks, levels):
             raise
     findings.append(Finding("range-taken", "note", {"low": low, "high": high}))
     return read_responses(ratings, **how | {"score_range": (low, high)})
@@ -331,23 +334,28 @@ def _adjusted(
 
 def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     """Variances of the effects less those of their errors."""
-    own, noise = estimates.answer_variance, estimates.noise_variance
+    own = float(estimates.answer_variance)
+    noise = float(estimates.noise_variance)
     n_answers = float((1 / rated.n_marks).sum())
     n_judges = len(rated.mark) / n_answers
     n_systems, n_items, _ = rated.shape
     error = (np.nan_to_num(own) + noise / n_judges) / n_answers
-    system, item = estimates.effects
-    variances = [
-        max(float(np.var(effects, ddof=1) - variance), 0.0)
-        for effects, variance in (
-            (system, error * n_systems),
-            (item, error * n_items),
-            (estimates.severity, estimates.variance.mean()),
-        )
-    ]
+    effects = [*estimates.effects, estimates.severity]
+    errors = [error * n_systems, error * n_items, estimates.variance.mean()]
+    spread = [np.var(values, ddof=1) for values in effects]
+    variances = np.maximum(np.subtract(spread, errors), 0.0)
     if estimates.group.any():  # systems that different groups marked are not comparable
-        variances[SYSTEM] = math.nan
-    return Reliability(*variances, own, noise, n_answers / n_systems, n_judges)
+        variances[SYSTEM] = np.nan
+    of_system, of_item, of_judge = variances.tolist()
+    return Reliability(
+        system=of_system,
+        item=of_item,
+        judge=of_judge,
+        answer=own,
+        noise=noise,
+        n_items=n_answers / n_systems,
+        n_judges=n_judges,
+    )
 
 
 def _findings(
@@ -380,7 +388,11 @@ def _findings(
     once = rated.total(SYSTEM, np.ones_like(rated.mark)) == 1
     limited["judged-once"] = np.array(matrix.respondents, object)[once]
     findings += [
-        Finding(code, "warning", {"n": len(labels), "names": [*labels]})
+        Finding(
+            code,
+            "warning",
+            {"n": len(labels), "names": [*labels]},
+        )
         for code, labels in limited.items()
         if len(labels)
     ]
@@ -403,7 +415,7 @@ def _preferred(
     n_pairs = pairs_of(answers.mark)
     names = favours.index.unique("judge")
     families = favours.index.unique("family")
-    words = defaultdict(list)
+    words = defaultdict[str, list[str]](list)
     findings: dict[tuple[str, str], Finding] = {}
     tests = favours
     while True:
@@ -431,9 +443,12 @@ def _preferred(
                 "n": len(level),
             },
         )
-        verb = "favours" if difference > 0 else "is against"
-        for member in [name, *others] if is_pair else [name]:
-            words[member].append(f"{'differs on' if is_pair else verb} {family}")
+        if is_pair:
+            words[name].append(f"differs on {family}")
+            words[others[0]].append(f"differs on {family}")
+        else:
+            verb = "favours" if difference > 0 else "is against"
+            words[name].append(f"{verb} {family}")
         answers.mark[is_member[answers.places[SYSTEM]], of_judge] -= difference
         tests = preferences(answers, level, of_system, favours.index)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ SYSTEM, ITEM, JUDGE = range(3)  # Facets of a mark.
 _MOST_ALIKE = 0.99  # ρ of judges that differ by their severity alone.
 _LEAST_FREEDOM = 0.5  # Of a judge that marked one system or item.
 _NULL = 1e-9  # Information on a difference that no mark shows, of that of all marks.
-_RIDGE = 1e-12  # Weight of a system or item, of its marks, where its level is arbitrary.
+_RIDGE = 1e-11  # Weight of a system or item, of its marks, where its level is arbitrary.
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,18 +54,21 @@ class Ratings:
         """Sums of values by two facets."""
         size = self.shape[rows], self.shape[columns]
         cells = self.places[rows] * size[1] + self.places[columns]
-        return np.asarray(np.bincount(cells, values, size[0] * size[1]).reshape(size))
+        sums = np.bincount(cells, values, size[0] * size[1])
+        return np.asarray(sums.reshape(size))
 
     @cached_property
     def answer(self) -> Places:
         """Place of each mark among the answers."""
         import pandas as pd
 
-        return pd.factorize(self.places[SYSTEM] * self.shape[ITEM] + self.places[ITEM])[0]
+        system, item, _ = self.places
+        return pd.factorize(system * self.shape[ITEM] + item)[0]
 
     def by_answer(self, values: Array) -> Array:
         """Sum of values over the marks of the same answer, at each mark."""
-        return np.asarray(np.bincount(self.answer, values)[self.answer])
+        sums = np.bincount(self.answer, values)
+        return np.asarray(sums[self.answer])
 
     @cached_property
     def n_marks(self) -> Array:
@@ -95,7 +98,7 @@ class Severity(NamedTuple):
 
     severity: Array  # Of each judge, above 0 if its marks are lower.
     variance: Array  # Of its error.
-    group: Places  # Judges of one group are compared by marks.
+    group: NDArray[np.integer]  # Judges of one group are compared by marks.
     effects: tuple[Array, Array]  # Of systems and of items.
     answer_variance: float  # What is the answer's own, NaN if no answer has two marks.
     noise_variance: float
@@ -111,7 +114,7 @@ def severities(ratings: Ratings) -> Severity:
 
 
 def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
-    from scipy.linalg import pinvh
+    from scipy.linalg import pinvh, solve
     from scipy.sparse.csgraph import connected_components
 
     n_marks = ratings.n_marks
@@ -123,25 +126,33 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
 
     weight = 1 - shared * n_marks
     marks = whitened(ratings.mark)
-    n_judges = ratings.shape[JUDGE]
-    by_judge = [ratings.table(facet, JUDGE, weight) for facet in (SYSTEM, ITEM)]
-    sides = [
-        np.column_stack([table, ratings.total(facet, marks)])
-        for facet, table in enumerate(by_judge)
-    ]
-    swept = np.vstack(_solved(ratings.table(SYSTEM, ITEM, weight), *sides))
-    taken = np.vstack(by_judge).T @ swept
+    cells = ratings.table(SYSTEM, ITEM, weight)
+    of_systems, of_items = (
+        np.column_stack([ratings.table(facet, JUDGE, weight), ratings.total(facet, marks)])
+        for facet in (SYSTEM, ITEM)
+    )
+    scale = 1 / np.maximum(cells.sum(axis=0), _RIDGE)
+    scaled = cells * scale
+    diagonal = cells.sum(axis=1) * (1 + _RIDGE)
+    left = np.diag(np.maximum(diagonal, _RIDGE)) - scaled @ cells.T
+    systems = solve(left, of_systems - scaled @ of_items, assume_a="pos")
+    items = scale[:, None] * (of_items - cells.T @ systems)
+    swept = np.vstack([systems, items])
+    taken = np.vstack([of_systems, of_items])[:, :-1].T @ swept
     information = np.diag(ratings.total(JUDGE, np.ones_like(marks)))
     information -= ratings.products(np.sqrt(shared)) + taken[:, :-1]
-    inverse = pinvh(information, atol=_NULL * len(marks))
-    unknown = np.eye(n_judges) - information @ inverse
+    inverse: Any = pinvh(information, atol=_NULL * len(marks))
+    unknown = np.eye(len(inverse)) - information @ inverse
     apart = np.abs(unknown[:, None] - unknown).sum(axis=2)
-    group = connected_components(apart < np.sqrt(_NULL))[1]
+    _, group = connected_components(apart < np.sqrt(_NULL))
     lenience = inverse @ (ratings.total(JUDGE, marks) - taken[:, -1])
-    effects = np.split(swept @ np.append(-lenience, 1.0), ratings.shape[:1])
+    coefficients = np.append(-lenience, 1.0)
+    effects = systems @ coefficients, items @ coefficients
     system, item, judge = ratings.places
-    residual = ratings.mark - effects[SYSTEM][system] - effects[ITEM][item] - lenience[judge]
-    variance = _clustered(ratings, whitened(residual), swept[:, :-1] @ inverse, inverse)
+    expected = effects[SYSTEM][system] + effects[ITEM][item] + lenience[judge]
+    residual = ratings.mark - expected
+    scores = whitened(residual)
+    variance = _clustered(ratings, scores, swept[:, :-1] @ inverse, inverse)
     squares = residual @ residual
     n_free = len(marks) - sum(ratings.shape) + 2
     total = squares / max(n_free, 1)
@@ -151,23 +162,7 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     noise = max(total - np.nan_to_num(own), 0.0)
     # Where few answers compare judges, these fit them closely, and clusters say too little.
     variance = np.maximum(variance, total * (1 - correlation) * np.diag(inverse))
-    return Severity(0.0 - lenience, variance, group, (effects[SYSTEM], effects[ITEM]), own, noise)
-
-
-def _solved(cells: Array, of_rows: Array, of_columns: Array) -> tuple[Array, Array]:
-    """Effects of rows and of columns that solve the normal equations of both.
-
-    The effects of the longer side are swept out.
-    """
-    from scipy.linalg import solve
-
-    if len(cells) > len(cells.T):
-        return _solved(cells.T, of_columns, of_rows)[::-1]
-    scale = 1 / np.maximum(cells.sum(axis=0), _RIDGE)
-    scaled = cells * scale
-    left = np.diag(cells.sum(axis=1) * (1 + _RIDGE)) - scaled @ cells.T
-    rows = solve(left, of_rows - scaled @ of_columns, assume_a="pos")
-    return rows, scale[:, None] * (of_columns - cells.T @ rows)
+    return Severity(0.0 - lenience, variance, group, effects, own, noise)
 
 
 def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) -> Array:
@@ -191,9 +186,11 @@ def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) ->
         effects = of_facets[facet]
         others = of_facets[1 - facet]
         squares = cells**2
-        sums = ratings.table(facet, JUDGE, scores) @ inverse - cells @ others
+        by_judge = ratings.table(facet, JUDGE, scores)
+        sums = by_judge @ inverse - cells @ others
         sums -= cells.sum(axis=1, keepdims=True) * effects
-        crossed = 2 * ratings.table(facet, JUDGE, of_answers) @ inverse - squares @ others
+        by_judge = ratings.table(facet, JUDGE, of_answers)
+        crossed = 2 * by_judge @ inverse - squares @ others
         crossed -= squares.sum(axis=1, keepdims=True) * effects
         variances += (sums**2 + effects * crossed).sum(axis=0)
         n_marks = ratings.table(facet, JUDGE, np.ones_like(scores))

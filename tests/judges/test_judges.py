@@ -242,7 +242,8 @@ def test_severities_that_exceed_differences_of_systems_and_single_marks_are_name
     alike = marks.assign(model="s" + (number % 30).astype(str))
     assert "severities-exceed-systems" in codes(irtkit.judges(alike, score_range=(1, 5)))
     one = marks.iloc[:1].assign(model="once")
-    found = irtkit.judges(pd.concat([marks, one]), score_range=(1, 5))
+    none = marks.iloc[:1].assign(model="never", score=None)
+    found = irtkit.judges(pd.concat([marks, one, none.astype(marks.dtypes)]), score_range=(1, 5))
     assert next(f.values for f in found.findings if f.code == "judged-once")["names"] == ["once"]
     assert "severities-exceed-systems" not in codes(found)
 
