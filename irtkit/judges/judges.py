@@ -112,7 +112,8 @@ class Judges(Printed):
         for name in ("p_value", "q_value"):
             tested[name] = [f"{p:.3f}" if p >= _LEAST_P else "<0.001" for p in tested[name]]
         meaning = (
-            "difference: how much better than other judges it marks the family, in marks",
+            "difference: how much better than the others it marks the family",
+            "Where one judge favours it, others seem to slight it. The verdict allows for that",
             "q_value: p-value adjusted for all judges and families (false-discovery rate)",
             "A difference of two judges or two families is shown once, where it is above 0",
         )
@@ -369,9 +370,10 @@ def _findings(
     """What the marks rest on, and what limits them."""
     sizes = zip(("n_systems", "n_items", "n_judges"), rated.shape, strict=True)
     values: dict[str, Any] = {"n": len(rated.mark), "each": reliability.n_judges, **dict(sizes)}
-    if not estimates.group.any():
+    is_sound = not np.isin(standing, _FAULTY).any()
+    if is_sound and not estimates.group.any():
         values["value"] = reliability.of(reliability.n_items, reliability.n_judges)
-    if math.isfinite(reliability.judges_needed):
+    if is_sound and math.isfinite(reliability.judges_needed):
         values["needed"] = int(reliability.judges_needed)
     findings = [Finding("judges-compared", "note", values)]
     groups = [", ".join(names[estimates.group == k]) for k in np.unique(estimates.group)]
@@ -381,7 +383,7 @@ def _findings(
         n_apart = int((~marked.all(axis=1)).sum())
         values = {"n": len(groups), "groups": groups, "n_apart": n_apart or None}
         findings.append(Finding("judges-not-connected", "warning", values))
-    if reliability.judge > reliability.system:
+    if is_sound and reliability.judge > reliability.system:
         values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
         findings.append(Finding("severities-exceed-systems", "warning", values))
     limited = {code: names[standing == word] for word, code in _STANDINGS.items()}
