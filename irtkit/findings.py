@@ -636,12 +636,10 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "judge-favours": "Preference: {judge} gives the family {family} {difference:+.2f} marks, "
     "compared with other judges and other systems (q {q:p}). The adjusted marks keep it. Without "
     "it, the ranks of {moved} of {n:system} change",
-    "judges-differ-on-family": "Preference: {judge} gives the family {family} {difference:+.2f} "
-    "marks, compared with {other} and other systems (q {q:p}). Which of the two prefers or "
-    "slights it, two judges cannot say. The adjusted marks keep it. If it is the preference of "
-    "{judge}, the ranks of {moved} of {n:system} change without it",
-    "judges-split-on-family": "Preference: {n:judge} differ on the family {family}, and no "
-    "majority says who favours or slights it: {names}. The adjusted marks keep the difference",
+    "judges-differ-on-family": "Preference: {n_judges:judge} differ on the family {family}, and no "
+    "majority says who favours or slights it: {names}. {judge} gives it {difference:+.2f} marks, "
+    "compared with the others and other systems (q {q:p}). The adjusted marks keep the difference. "
+    "Without it, the ranks of {moved} of {n:system} change",
     "preferences-not-tested": "Not tested: {n} of {n_pairs:pair} of judge and family. A test "
     "takes answers with marks of several judges without a fault, of two systems of the family, "
     "two others, and six in all",

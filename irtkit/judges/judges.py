@@ -230,7 +230,7 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
         values = {"n": untested, "n_pairs": len(favours)}
         findings.append(Finding("preferences-not-tested", "note", values))
     verdicts = [
-        ", ".join([word] * (word not in _GOOD) + preferred[name]) or word
+        ", ".join([word] * (word not in _GOOD) + [*preferred[name].values()]) or word
         for name, word in zip(names, standing.tolist(), strict=True)
     ]
     is_compared = np.bincount(estimates.group)[estimates.group] > 1
@@ -403,13 +403,13 @@ def _findings(
 
 def _preferred(
     rated: Ratings, answers: Ratings, level: Array, of_system: Places, favours: pd.DataFrame
-) -> tuple[list[Finding], defaultdict[str, list[str]]]:
-    """Families that judges favour or disfavour, the surest first, and words for each judge.
+) -> tuple[list[Finding], defaultdict[str, dict[str, str]]]:
+    """Families that judges favour or disfavour, the surest first, and words by judge and family.
 
     Each difference is taken out of the marks before the next test, since the other judges, who are
     compared with this one, would seem to have the opposite preference. Ranks are those of the mean
-    adjusted marks, with and without the difference. A judge that is compared with one other alone
-    may have a preference, or the other one.
+    adjusted marks, with and without the difference. A judge is blamed if fewer than half of those
+    that it is compared with, and itself, have a difference.
     """
     from scipy.stats import rankdata
 
@@ -417,61 +417,42 @@ def _preferred(
     n_pairs = pairs_of(answers.mark)
     names = favours.index.unique("judge")
     families = favours.index.unique("family")
-    words = defaultdict[str, list[str]](list)
-    findings: dict[tuple[str, str], Finding] = {}
+    differences: dict[tuple[str, str], dict[str, Any]] = {}
     tests = favours
     while True:
-        likely = surest(tests).drop(index=[*findings], errors="ignore")
+        likely = surest(tests).drop(index=[*differences], errors="ignore")
         if not len(likely) or likely["q_value"].iloc[0] > _FDR:
-            return _with_majority(findings, words, favours)
+            break
         pair = name, family = likely.index[0]
         difference, _, _, q = likely.iloc[0].tolist()
         of_judge = names.get_loc(name)
         is_member = of_system == families.get_loc(family)
         is_favoured = is_member[system] & (judge == of_judge)
         without = level - difference * rated.level(is_favoured)
-        others = names[n_pairs[of_judge] > 0].tolist()
-        is_pair = len(others) == 1
-        findings[pair] = Finding(
-            "judges-differ-on-family" if is_pair else "judge-favours",
-            "warning",
-            {
-                "judge": name,
-                "other": others[0],
-                "family": family,
-                "difference": float(favours.loc[pair, "difference"]),
-                "q": q,
-                "moved": int((rankdata(without) != rankdata(level)).sum()),
-                "n": len(level),
-            },
-        )
-        if is_pair:
-            words[name].append(f"differs on {family}")
-            words[others[0]].append(f"differs on {family}")
-        else:
-            verb = "favours" if difference > 0 else "is against"
-            words[name].append(f"{verb} {family}")
+        differences[pair] = {
+            "judge": name,
+            "family": family,
+            "difference": float(favours.loc[pair, "difference"]),
+            "q": q,
+            "moved": int((rankdata(without) != rankdata(level)).sum()),
+            "n": len(level),
+        }
         answers.mark[is_member[answers.places[SYSTEM]], of_judge] -= difference
         tests = preferences(answers, level, of_system, favours.index)
-
-
-def _with_majority(
-    findings: dict[tuple[str, str], Finding],
-    words: defaultdict[str, list[str]],
-    favours: pd.DataFrame,
-) -> tuple[list[Finding], defaultdict[str, list[str]]]:
-    """Findings and words of preferences, which blame no judge where half of the judges differ."""
-    kept = dict(findings)
-    for family in dict.fromkeys(family for _, family in findings):
-        named = [name for name, of in findings if of == family]
-        tested = [*favours.xs(family, level="family")["p_value"].dropna().index]
-        if len(named) < 2 or 2 * len(named) < len(tested):
+    findings: dict[tuple[str, ...], Finding] = {}
+    words = defaultdict[str, dict[str, str]](dict)
+    for (name, family), values in differences.items():
+        others = names[n_pairs[names.get_loc(name)] > 0]
+        panel = sorted([name, *others], key=names.get_loc)
+        n_named = sum((member, family) in differences for member in panel)
+        if 2 * n_named < len(panel):
+            findings[name, family] = Finding("judge-favours", "warning", values)
+            verb = "favours" if values["difference"] > 0 else "is against"
+            words[name][family] = f"{verb} {family}"
             continue
-        values = {"family": family, "n": len(tested), "names": tested}
-        kept[named[0], family] = Finding("judges-split-on-family", "warning", values)
-        for name in tested:
-            endings = [word for word in words[name] if not word.endswith(f" {family}")]
-            words[name] = [*endings, f"differs on {family}"]
-        for name in named[1:]:
-            del kept[name, family]
-    return [*kept.values()], words
+        values |= {"n_judges": len(panel), "names": panel}
+        finding = Finding("judges-differ-on-family", "warning", values)
+        findings.setdefault((*panel, family), finding)
+        for member in panel:
+            words[member][family] = f"differs on {family}"
+    return [*findings.values()], words
