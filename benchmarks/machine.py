@@ -220,7 +220,9 @@ def _sources():
 def _constants_of(path):
     """Modules from which a module imports what is no function, such as a constant."""
     for node in ast.walk(ast.parse(path.read_bytes())):
-        name = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        name = node.module or ""
         if not (name.startswith("irtkit") or (ROOT / "benchmarks" / f"{name}.py").is_file()):
             continue
         module = import_module(name)

@@ -198,7 +198,7 @@ def judge_files(judged: Judges) -> dict[str, Any]:
     from irtkit.io.writing import write_responses
 
     favours = judged.favours.reset_index("family")
-    contents = [judged.table, favours]
+    contents: list[Any] = [judged.table, favours]
     if judged.is_comparable:
         contents.append(partial(write_responses, judged.responses))
     return dict(zip(JUDGE_FILES, contents, strict=False))
