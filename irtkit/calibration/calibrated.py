@@ -212,7 +212,8 @@ def _of_table(table: Any, sd: float, name: str) -> CalibratedItems:
     if columns["discrimination"] is None or not (columns["intercept"] or columns["difficulty"]):
         raise ValueError(
             f"{name} needs the columns discrimination, and intercept or difficulty (guessing may "
-            f"be there); it has {first_names(list(table.columns))}"
+            f"be there); it has {first_names(list(table.columns))}. Responses must be fitted "
+            "first: irtkit fit RESPONSES --out FOLDER"
         )
 
     def numbers(column: str | None) -> Array:

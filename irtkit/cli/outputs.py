@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from contextlib import contextmanager
@@ -71,7 +72,11 @@ def command_for(given: SimpleNamespace, result: FitResult, items: Iterable[str])
         return ""
     chosen = list(items)
     line = command_line(harness, result.saved_responses, chosen)
-    return f"\nTo ask these {counted(len(chosen), 'item')}, type:\n{line}\n"
+    n_others = len(result.item_labels) - len(chosen)
+    if n_others == 0:
+        log = logging.getLogger("irtkit")
+        log.info("no item is left out. --removed LABELS|called leaves out some")
+    return f"\nTo ask these {counted(len(chosen), 'item')} ({n_others} left out), type:\n{line}\n"
 
 
 @contextmanager

@@ -124,6 +124,8 @@ def test_the_command_line_asks_the_items_and_leaves_out_those_removed(tmp_path):
     assert {3, 29}.isdisjoint(numbers)
     kept = run("audit results.csv --for inspect --removed called", tmp_path).stdout
     ids = shlex.split(kept.splitlines()[-1])[-1].split(",")
+    assert f"To ask these {len(ids)} items (1 left out)" in kept
+    assert "no item is left out" in run("audit results.csv --for inspect", tmp_path).stderr
     assert ids == labels[:-1]
     audit = irtkit.audit(irtkit.fit(tmp_path / "results.csv"))
     assert audit.for_inspect("called").split(",") == ids

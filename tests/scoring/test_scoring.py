@@ -208,7 +208,7 @@ def test_items_come_from_results_tables_and_files(tmp_path):
 
 
 @pytest.mark.parametrize(("items", "message"), [
-    (pd.DataFrame({"difficulty": [1.0]}, ["q1"]), "items needs the columns discrimination"),
+    (pd.DataFrame({"difficulty": [1.0]}, ["q1"]), r"items needs the columns .*irtkit fit"),
     (pd.DataFrame({"a": [np.nan], "b": [0.0]}, ["q1"]), "no item with parameters"),
     (
         pd.DataFrame({"a": [1.0], "b": [0.0]}, ["z"]),
