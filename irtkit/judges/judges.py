@@ -312,7 +312,7 @@ def _rated(matrix: ResponseMatrix) -> tuple[Ratings, float, Any, Any]:
     system = np.repeat(np.arange(matrix.n_respondents), np.diff(right.indptr))
     worst, best = matrix.source.settings.get("score_range") or (0, 1)
     scale = abs(float(best - worst))
-    marks = scale * right.data / tried.data
+    marks = scale * right.data / tried.data.astype(np.float64)
     return Ratings(marks, (system, of_column[column], judge), shape), scale, labels[present], items
 
 
@@ -347,16 +347,8 @@ def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     variances = np.maximum(np.subtract(spread, errors), 0.0)
     if estimates.group.any():  # systems that different groups marked are not comparable
         variances[SYSTEM] = np.nan
-    of_system, of_item, of_judge = variances.tolist()
-    return Reliability(
-        system=of_system,
-        item=of_item,
-        judge=of_judge,
-        answer=own,
-        noise=noise,
-        n_items=n_answers / n_systems,
-        n_judges=n_judges,
-    )
+    effect_variances: tuple[float, float, float] = tuple(variances.tolist())
+    return Reliability(*effect_variances, own, noise, n_answers / n_systems, n_judges)
 
 
 def _findings(
@@ -368,19 +360,21 @@ def _findings(
     reliability: Reliability,
 ) -> list[Finding]:
     """What the marks rest on, and what limits them."""
+    import pandas as pd
+
     sizes = zip(("n_systems", "n_items", "n_judges"), rated.shape, strict=True)
     values: dict[str, Any] = {"n": len(rated.mark), "each": reliability.n_judges, **dict(sizes)}
     is_sound = not np.isin(standing, _FAULTY).any()
-    if is_sound and not estimates.group.any():
+    if is_sound and reliability.system >= 0:
         values["value"] = reliability.of(reliability.n_items, reliability.n_judges)
     if is_sound and math.isfinite(reliability.judges_needed):
         values["needed"] = int(reliability.judges_needed)
     findings = [Finding("judges-compared", "note", values)]
     groups = [", ".join(names[estimates.group == k]) for k in np.unique(estimates.group)]
     if len(groups) > 1:
-        marked = np.zeros((rated.shape[SYSTEM], len(groups)), np.bool_)
-        marked[rated.places[SYSTEM], estimates.group[rated.places[JUDGE]]] = True
-        n_apart = int((~marked.all(axis=1)).sum())
+        system, _, judge = rated.places
+        marked = pd.crosstab(system, estimates.group[judge])
+        n_apart = int((marked == 0).any(axis=1).sum())
         values = {"n": len(groups), "groups": groups, "n_apart": n_apart or None}
         findings.append(Finding("judges-not-connected", "warning", values))
     if is_sound and reliability.judge > reliability.system:
@@ -414,8 +408,9 @@ def _preferred(
     from scipy.stats import rankdata
 
     system, _, judge = rated.places
-    n_pairs = pairs_of(answers.mark)
     names = favours.index.unique("judge")
+    n_pairs = pairs_of(answers.mark)
+    is_compared = n_pairs + np.eye(len(n_pairs)) > 0  # Or the same judge.
     families = favours.index.unique("family")
     differences: dict[tuple[str, str], dict[str, Any]] = {}
     tests = favours
@@ -442,8 +437,7 @@ def _preferred(
     findings: dict[tuple[str, ...], Finding] = {}
     words = defaultdict[str, dict[str, str]](dict)
     for (name, family), values in differences.items():
-        others = names[n_pairs[names.get_loc(name)] > 0]
-        panel = sorted([name, *others], key=names.get_loc)
+        panel = names[is_compared[names.get_loc(name)]].tolist()
         n_named = sum((member, family) in differences for member in panel)
         if 2 * n_named < len(panel):
             findings[name, family] = Finding("judge-favours", "warning", values)
