@@ -217,7 +217,8 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     answers = rated.answers(adjusted)
     consistency, correlation, standing = agreement(answers)
     is_faulty = np.isin(standing, _FAULTY)
-    answers = replace(answers, mark=np.where(is_faulty, np.nan, answers.mark))
+    faultless = np.where(is_faulty, np.nan, answers.mark)
+    answers = replace(answers, mark=faultless)
     level = rated.level(adjusted)
     index = pd.MultiIndex.from_product([names, families], names=["judge", "family"])
     favours = preferences(answers, level, of_system, index)
@@ -227,12 +228,16 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     findings += named
     untested = int(favours["p_value"].isna().sum())
     if untested:
-        values = {"n": untested, "n_pairs": len(favours)}
+        values = {
+            "n": untested,
+            "n_pairs": len(favours),
+        }
         findings.append(Finding("preferences-not-tested", "note", values))
-    verdicts = [
-        ", ".join([word] * (word not in _GOOD) + [*preferred[name].values()]) or word
-        for name, word in zip(names, standing.tolist(), strict=True)
-    ]
+    verdicts = []
+    for name, word in zip(names, standing.tolist(), strict=True):
+        limits = [] if word in _GOOD else [word]
+        limits += preferred[name].values()
+        verdicts.append(", ".join(limits) or word)
     is_compared = np.bincount(estimates.group)[estimates.group] > 1
     columns = {
         "n_marks": np.bincount(rated.places[JUDGE]),
@@ -257,7 +262,11 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
 
 
 def _read(
-    ratings: object, family: Any, score_range: Any, reading: dict[str, Any], findings: list[Finding]
+    ratings: object,
+    family: Any,
+    score_range: Any,
+    reading: dict[str, Any],
+    findings: list[Finding],
 ) -> Any:
     """Ratings as a matrix, whose items are items as one judge marks them.
 
@@ -317,7 +326,11 @@ def _rated(matrix: ResponseMatrix) -> tuple[Ratings, float, Any, Any]:
 
 
 def _adjusted(
-    rated: Ratings, fractions: Array, matrix: ResponseMatrix, items: Any, findings: list[Finding]
+    rated: Ratings,
+    fractions: Array,
+    matrix: ResponseMatrix,
+    items: Any,
+    findings: list[Finding],
 ) -> ResponseMatrix:
     """Adjusted marks within the range, averaged over judges, from 0 to 1."""
     described: Any = matrix.item_table
@@ -362,8 +375,14 @@ def _findings(
     """What the marks rest on, and what limits them."""
     import pandas as pd
 
-    sizes = zip(("n_systems", "n_items", "n_judges"), rated.shape, strict=True)
-    values: dict[str, Any] = {"n": len(rated.mark), "each": reliability.n_judges, **dict(sizes)}
+    n_systems, n_items, n_judges = rated.shape
+    values: dict[str, Any] = {
+        "n": len(rated.mark),
+        "n_systems": n_systems,
+        "n_items": n_items,
+        "n_judges": n_judges,
+        "each": reliability.n_judges,
+    }
     is_sound = not np.isin(standing, _FAULTY).any()
     if is_sound and reliability.system >= 0:
         values["value"] = reliability.of(reliability.n_items, reliability.n_judges)
@@ -375,28 +394,35 @@ def _findings(
         system, _, judge = rated.places
         marked = pd.crosstab(system, estimates.group[judge])
         n_apart = int((marked == 0).any(axis=1).sum())
-        values = {"n": len(groups), "groups": groups, "n_apart": n_apart or None}
+        values = {
+            "n": len(groups),
+            "groups": groups,
+            "n_apart": n_apart or None,
+        }
         findings.append(Finding("judges-not-connected", "warning", values))
     if is_sound and reliability.judge > reliability.system:
-        values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
+        values = {
+            "judges": reliability.judge**0.5,
+            "systems": reliability.system**0.5,
+        }
         findings.append(Finding("severities-exceed-systems", "warning", values))
     limited = {code: names[standing == word] for word, code in _STANDINGS.items()}
-    once = rated.total(SYSTEM, np.ones_like(rated.mark)) == 1
-    limited["judged-once"] = np.array(matrix.respondents, object)[once]
-    findings += [
-        Finding(
-            code,
-            "warning",
-            {"n": len(labels), "names": [*labels]},
-        )
-        for code, labels in limited.items()
-        if len(labels)
-    ]
+    n_marks = rated.total(SYSTEM, np.ones_like(rated.mark))
+    systems = np.array(matrix.respondents, object)
+    limited["judged-once"] = systems[n_marks == 1]
+    for code, labels in limited.items():
+        if len(labels):
+            values = {"n": len(labels), "names": [*labels]}
+            findings.append(Finding(code, "warning", values))
     return findings
 
 
 def _preferred(
-    rated: Ratings, answers: Ratings, level: Array, of_system: Places, favours: pd.DataFrame
+    rated: Ratings,
+    answers: Ratings,
+    level: Array,
+    of_system: Places,
+    favours: pd.DataFrame,
 ) -> tuple[list[Finding], defaultdict[str, dict[str, str]]]:
     """Families that judges favour or disfavour, the surest first, and words by judge and family.
 
@@ -424,12 +450,13 @@ def _preferred(
         is_member = of_system == families.get_loc(family)
         is_favoured = is_member[system] & (judge == of_judge)
         without = level - difference * rated.level(is_favoured)
+        is_moved = rankdata(without) != rankdata(level)
         differences[pair] = {
             "judge": name,
             "family": family,
             "difference": float(favours.loc[pair, "difference"]),
             "q": q,
-            "moved": int((rankdata(without) != rankdata(level)).sum()),
+            "moved": int(is_moved.sum()),
             "n": len(level),
         }
         answers.mark[is_member[answers.places[SYSTEM]], of_judge] -= difference
@@ -444,7 +471,10 @@ def _preferred(
             verb = "favours" if values["difference"] > 0 else "is against"
             words[name][family] = f"{verb} {family}"
             continue
-        values |= {"n_judges": len(panel), "names": panel}
+        values |= {
+            "n_judges": len(panel),
+            "names": panel,
+        }
         finding = Finding("judges-differ-on-family", "warning", values)
         findings.setdefault((*panel, family), finding)
         for member in panel:
