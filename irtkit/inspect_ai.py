@@ -189,8 +189,8 @@ class Adaptive:
     async def schedule_sample(self, id: str | int, epoch: int) -> Any:  # noqa: A002
         """Return None when the test asks a sample, or that it is skipped."""
         run = self._run.get()
-        label = run.labels.get(id)
-        if label in run.pool and epoch == 1 and await run.is_asked(label):
+        label = run.labels.get(id, "")
+        if epoch == 1 and label in run.pool and await run.is_asked(label):
             return None
         return self._stop(id=id, epoch=epoch, reason="the test does not ask this sample")
 
