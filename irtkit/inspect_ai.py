@@ -71,7 +71,7 @@ class Adaptive:
 
     - expected_score, low, high, error: as :func:`irtkit.score` computes them from the log.
     - of: the items that the score is of, those of the task.
-    - status: as :func:`irtkit.score` says. note: its warnings and those of the run.
+    - status: as :func:`irtkit.score` says. note: warnings about the score and the run.
     - order: "adaptive", or "fixed" where the first k of the ranking err less, or nothing is left to
       choose. They are asked at once, unless an ``error`` may end the test.
     - asked: labels of the items that have an answer. k: the most.
@@ -82,8 +82,8 @@ class Adaptive:
     chooses among those that wait, and errs more. The score does not depend on the order of answers
     within a step.
 
-    A score between 0 and 1 counts as so much of a right answer, unless the fit was read with a
-    threshold. A run that failed or was cancelled can be scored too: its log tells that items were
+    A score between 0 and 1 is so much of a right answer, unless the fit was read with a
+    threshold. A run that failed or was cancelled can be scored too: its log says that items were
     chosen. ``inspect eval-retry`` counts the answers of the earlier attempt.
 
     Examples

@@ -119,10 +119,10 @@ class Levels(NamedTuple):
         return of_intercept, of_thresholds / gaps[:, :, None]
 
     def typical(self) -> tuple[Array, Array]:
-        """Weights of slope and steps in what is typical of every item, and in what is beside it.
+        """Weights of slope and steps in what is typical of every item, and in the rest.
 
         Typical are a slope and an intercept, (n_items, 2, k). A slope of the GPCM is by one of K
-        steps, and falls about as 2/(K + 1): it is taken that many times larger. Beside it logits of
+        steps, and falls about as 2/(K + 1): it is taken that many times larger. Logits of
         thresholds lie some way from their mean, (n_items, k − 1, k).
         """
         of_intercept, of_thresholds = self.contrasts()

@@ -513,7 +513,7 @@ def prior_at(
 ) -> AtPrior:
     """Return the prior's density, gradient and curvature at items as it speaks of them.
 
-    Of items with ordered levels it speaks of a slope and an intercept. Logits of their thresholds
+    For items with ordered levels it speaks of a slope and an intercept. Logits of their thresholds
     spread around the intercept by a normal density with the SD of intercepts.
     """
     common = parameters.common_slope

@@ -486,10 +486,10 @@ class _Scores:
 
     Scores are sums of ``tables`` by node, (n_nodes, k, n_items), by slope, intercept (and logit of
     guessing), or slope and steps, each times a count of every cell. Counts are responses, and with
-    guessing also right ones; of the GRM whether every level was reached. The score of an item is
-    (right/P − responses) times θs, s and c. Of the 2PL and the GPCM, which are exponential
-    families, it is score · θ, and −responses times θ · expected score and P of every level. What is
-    constant in θ has no covariance, and is left out.
+    guessing also right responses. For the GRM they say whether every level was reached. The score
+    of an item is (right/P − responses) times θs, s and c. For the 2PL and the GPCM, which are
+    exponential families, it is score · θ, and −responses times θ · expected score and P of every
+    level. What is constant in θ has no covariance, and is left out.
     """
 
     def __init__(

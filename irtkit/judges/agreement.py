@@ -86,8 +86,8 @@ def agreement(answers: Ratings) -> tuple[Array, Array, NDArray[np.str_]]:
 
     The consensus of the others is their mean, weighted by the first eigenvector of their
     correlations times the roots of the numbers of answers. Judges of noise have no weight in it,
-    and reversed ones a negative one. Which direction is right, the majority of judges decides. A
-    judge that agrees with single others, but not with the consensus, sees another quality, and
+    and reversed judges a negative weight. Which direction is right, the majority of judges decides.
+    A judge that agrees with single others, but not with the consensus, sees another quality, and
     then consistency is not known.
     """
     import pandas as pd

@@ -347,7 +347,7 @@ def _adjusted(
 
 
 def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
-    """Variances of the effects less those of their errors."""
+    """Variances of the effects less the variances of their errors."""
     own = float(estimates.answer_variance)
     noise = float(estimates.noise_variance)
     n_answers = float((1 / rated.n_marks).sum())
@@ -427,7 +427,7 @@ def _preferred(
     """Families that judges favour or disfavour, the surest first, and words by judge and family.
 
     Each difference is taken out of the marks before the next test, since the other judges, who are
-    compared with this one, would seem to have the opposite preference. Ranks are those of the mean
+    compared with this one, would seem to have the opposite preference. Ranks are by the mean
     adjusted marks, with and without the difference. A judge is blamed if fewer than half of those
     that it is compared with, and itself, have a difference.
     """

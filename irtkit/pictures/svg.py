@@ -112,7 +112,7 @@ def svg(picture: Picture, size: str = "wide", **attributes: object) -> Markup:
 
 
 def _axes(frame: Frame) -> str:
-    """Ticks and names of both axes, and grid lines of the vertical one if it has no rows."""
+    """Ticks and names of both axes, and grid lines of the vertical axis if it lacks rows."""
     left, end, floor = frame.left, frame.end, frame.floor
     center = (left + end) / 2
     middle = (frame.top + floor) / 2

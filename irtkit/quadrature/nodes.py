@@ -48,7 +48,7 @@ _NORMAL = NormalDist()
 class _Tuned:
     """Where nodes and curve points lie, and at which abilities their widths are computed.
 
-    What errors follow from them is said above.
+    The errors that follow from them stand above.
     """
 
     spacing: float = 1.1  # Spacing of adaptive nodes in posterior SDs; see the error above.

@@ -101,7 +101,7 @@ def score(
         SD of ability in the population, on the scale of a table of items. The default is 1.
     **reading : optional
         Settings of :func:`irtkit.read_responses`, for responses that are not a ResponseMatrix.
-        Marks of logs are read as those of the fit, if this was of logs too.
+        Marks of logs are read as in the fit, if it was of logs too.
 
     Returns
     -------
@@ -443,9 +443,9 @@ class Cells(NamedTuple):
     def weights(self, asked: Places) -> tuple[Array, Array]:
         """Weights of errors of scores, if some items are asked, and factors to those on all items.
 
-        On a sparse board a respondent counts by how many of the items it answered, as the others
-        err by their ability and not by misfit. Errors are proportional to the share of items that
-        are left.
+        On a sparse board the weight of a respondent is the number of the items that it answered, as
+        the others err by their ability and not by misfit. Errors are proportional to the share of
+        items that are left.
         """
         n_asked = self.answered[:, asked].sum(axis=1)
         share_left = 1 - n_asked / np.maximum(self.answered.sum(axis=1), 1)
@@ -627,7 +627,7 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Scale:
 def reading_for(scale: Scale, responses: Any, reading: dict[str, Any]) -> dict[str, Any]:
     """Settings of reading, with those of the calibrated items where these have some.
 
-    Marks of logs are read as those of the fit, if its responses were logs too.
+    Marks of logs are read as in the fit, if its responses were logs too.
     """
     settings: dict[str, Any] = {}
     is_path = isinstance(responses, str | os.PathLike)

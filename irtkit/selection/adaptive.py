@@ -297,8 +297,8 @@ class AdaptiveTest:
     def answer(self, right: float, item: str | None = None) -> None:
         """Take the answer to an item: True or 1 if it is right, False or 0 if not.
 
-        The item is :attr:`next_item` by default. An answer between 0 and 1 counts as so much of a
-        right one.
+        The item is :attr:`next_item` by default. An answer between 0 and 1 is so much of a right
+        answer.
 
         Raises
         ------

@@ -436,7 +436,7 @@ def select_items(
         all.
     removed : str or list of str, optional
         Labels of items that do not count, such as faulty ones, or "called" for those that
-        :func:`irtkit.audit` calls. The score is that of the others.
+        :func:`irtkit.audit` calls. The score is on the others.
     families : str, mapping or list, default "similar"
         Families of respondents, which are left out together: "similar" joins the pairs of
         :func:`irtkit.similar_respondents`. A mapping or list is as in :func:`irtkit.flag_items`.
