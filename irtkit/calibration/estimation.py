@@ -276,7 +276,10 @@ def maximum_likelihood(
     if distinct.scored is not None and (scores := repeated_cells(distinct)) is not None:
         dispersion = dispersions(scores, problem, maximum, correlation or 0.0, distinct.scored)
         dispersion = dispersion[columns]
-    at = parameters.values(maximum.x)
+    x = maximum.x.copy()
+    if parameters.common_slope and patterns.complete and fixed is None:
+        x[parameters.intercepts] = _by_total(x[parameters.intercepts], problem)
+    at = parameters.values(x)
     items = at.items
     population = at.populations[0]
     covariances = joint = information = population_se = None
@@ -317,6 +320,20 @@ def maximum_likelihood(
         trial_correlation=correlation,
         dispersion=dispersion,
     )
+
+
+def _by_total(intercepts: Array, problem: Problem) -> Array:
+    """Intercepts of items with a common slope, the same to the last digit for the same total.
+
+    The number right is sufficient. Otherwise rounding would decide the order of these items.
+    """
+    totals = problem.engine.patterns.margins.item_right
+    keys = getattr(problem.prior, "keys", None)
+    if keys is not None:
+        totals = np.vstack([totals, keys])
+    group = np.unique(totals, axis=1, return_inverse=True)[1].ravel()
+    means = np.bincount(group, intercepts) / np.bincount(group)
+    return np.asarray(means[group])
 
 
 def _covariances(

@@ -266,3 +266,11 @@ def test_the_same_responses_are_fitted_as_they_were(model, how):
     assert again.settings.quadrature == result.settings.quadrature
     assert again.ability == pytest.approx(result.ability, abs=1e-6)
     assert again.items["intercept_se"].isna().all()
+
+
+def test_items_with_the_same_total_have_the_same_difficulty_in_the_1pl():
+    generator = np.random.default_rng(0)
+    p = 1 / (1 + np.exp(generator.normal(size=100) - generator.normal(size=(60, 1))))
+    answers = (generator.random(p.shape) < p).astype(int)
+    difficulty = fit(answers, "1PL").items["difficulty"].to_numpy()
+    assert len(np.unique(difficulty)) == len(np.unique(answers.sum(axis=0)))
