@@ -33,6 +33,7 @@ def test_an_interrupted_command_leaves_nothing(responses, sent, code, word):
     with subprocess.Popen(started, stderr=subprocess.PIPE, text=True) as process:
         while not out.exists() and process.poll() is None:
             time.sleep(0.01)
+        time.sleep(0.3)  # until files have been tried and the fit runs
         process.send_signal(sent)
         _, told = process.communicate(timeout=60)
     assert (process.returncode, told.splitlines()[-1]) == (code, f"irtkit: {word}")
