@@ -33,8 +33,8 @@ Z95 = 1.959964  # Normal quantile of intervals of 95 %.
 _NODES = np.linspace(-8.5, 8.5, 851)  # Abilities in SDs, over which expectations are taken.
 # Slope per SD up to which every 10th node is enough: the trapezoid rule with steps of h has an
 # error of 2·exp(−2π²/(|a|h)) at a slope of a, here 5e-9.
-_MILD = 5.0
-_EVERY = 10
+_MILD = 5.0  # Where the error of the trapezoid rule is 5e-9.
+_EVERY = 10  # The steps of 0.2 for which it is so.
 _ITEMS_AT_ONCE = 256  # Items whose curves over all nodes fill a processor's second cache.
 
 

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 _GUESSING = -2.0  # Logit that searches start from: c = 0.12, between none and five choices (0.2).
 # The common guessing is looked for at these angles φ, c = sin² φ from 0.001 to 0.5, then closer.
 _ANGLES = np.linspace(0.03, np.pi / 4, 8)
-_CLOSER = 0.03
+_CLOSER = 0.03  # As far as the first angle, so that the search stays above 0.
 
 
 def fitted(

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Places
     from irtkit.irf import Array
 
-_HALVE = "halve the errors of the best systems"  # Said if it takes as many items as there are.
 _GRID = np.linspace(-5, 5, 101)  # In SDs of the population.
 _NORMAL = np.exp(-0.5 * _GRID**2)
 
@@ -120,7 +119,6 @@ class Health(Printed):
             f"To {goal}, add {counted(n, 'item')} of difficulty {difficulty:z.1f} "
             "and median discrimination."
             for goal, n, difficulty in self.to_add.itertuples()
-            if n <= len(self.items) or not goal.startswith(_HALVE)
         ]
 
     def __repr__(self) -> str:
@@ -567,7 +565,7 @@ def _to_add(
     wide = np.maximum(sd, _GRID[1] - _GRID[0])
     of_best = (np.exp(-0.5 * ((_GRID[:, None] - ability) / wide) ** 2) / wide).sum(axis=1)
     half = 0.25 * float(np.mean(sd**2))  # half of the error is a quarter of its variance
-    goals = {_HALVE: (of_best, half)}
+    goals = {"halve the errors of the best systems": (of_best, half)}
     if 1 - measured.error() < _TUNED.wanted:
         wanted_error = (1 - _TUNED.wanted) / measured.widening
         goals[f"reach a reliability of {_TUNED.wanted}"] = _NORMAL, wanted_error
