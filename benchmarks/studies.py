@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from machine import ROOT, changes, describe, digest, write
@@ -145,13 +146,19 @@ def differences(old, new, where="", sets=None, *, timed):
                 yield f"{place}: stored {old[name]}, now {value}"
     elif isinstance(new, list) and new and isinstance(new[0], dict) and old:
         for row in new:
-            same = max(old, key=lambda one: sum(one.get(name) == row[name] for name in row))
+            same = max(old, key=partial(_likeness, row))
             yield from differences(same, row, f"{where}/{_label(row)}", sets, timed=timed)
     elif isinstance(new, list) and isinstance(old, list) and len(old) == len(new):
         for k, (one, other) in enumerate(zip(old, new, strict=True)):
             yield from differences(one, other, f"{where}/{k}", sets, timed=timed)
     elif not _agree(old, new, sets):
         yield f"{where}: stored {old}, now {new}"
+
+
+def _likeness(row, other):
+    """How many fields agree that name a case, and how many of the others, which are measured."""
+    alike = [isinstance(value, float) for name, value in row.items() if other.get(name) == value]
+    return alike.count(False), alike.count(True)
 
 
 def _label(row):
