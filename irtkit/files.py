@@ -14,6 +14,7 @@ import io
 import lzma
 import os
 import secrets
+import shutil
 import sys
 import zlib
 from contextvars import ContextVar
@@ -92,16 +93,15 @@ def to_be_written(targets: Iterable[tuple[str, Path]]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder_for(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make a folder and its parents, and remove them again if the block fails."""
+    """Make a folder and its parents, and remove what is new, with its files, if the block fails."""
     path = Path(folder)
     missing = [part for part in (path, *path.parents) if not part.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
         yield path
     except BaseException:
-        for part in missing:
-            with contextlib.suppress(OSError):
-                part.rmdir()
+        if missing:
+            shutil.rmtree(missing[-1], ignore_errors=True)
         raise
 
 
