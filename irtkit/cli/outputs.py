@@ -202,11 +202,12 @@ def judge_files(judged: Judges) -> dict[str, Any]:
     """What ``irtkit judges --out`` writes, by file."""
     from irtkit.io.writing import write_responses
 
-    favours = judged.favours.reset_index("family")
-    contents: list[Any] = [judged.table, favours]
-    if judged.is_comparable:
-        contents.append(partial(write_responses, judged.responses))
-    return dict(zip(JUDGE_FILES, contents, strict=False))
+    contents = (
+        judged.table,
+        judged.favours.reset_index("family") if len(judged.favours) else None,
+        partial(write_responses, judged.responses) if judged.is_comparable else None,
+    )
+    return dict(zip(JUDGE_FILES, contents, strict=True))
 
 
 def show(given: SimpleNamespace, shown: Shown, table: pd.DataFrame | None = None) -> None:

@@ -21,7 +21,7 @@ from irtkit.io.layouts import (
 )
 from irtkit.io.reading import FOR_LOGS, FOR_TABLES, TABLE_FORMATS, of_memory
 from irtkit.io.text import naming, read_text_table, text_table
-from irtkit.io.writing import is_side_table, with_side_tables
+from irtkit.io.writing import is_side_table, side_tables, with_side_tables
 from irtkit.responses.columns import target_position
 
 if TYPE_CHECKING:
@@ -142,6 +142,9 @@ def _of_files(
         names = first_names([file.name for file in files])
         raise ValueError(f"none of the {len(files)} files is an evaluation log or table: {names}")
     settings.refuse(FOR_LOGS, "evaluation logs, but these are tables")
+    adjusted = [file for file in tables if "source" in side_tables(file)]
+    if adjusted:  # What judges did lies beside their adjusted marks.
+        others = tables = adjusted
     if skipped := [file.name for file in others if file not in tables]:
         findings.append(Finding("skipped-files", "warning", {"n": len(skipped), "files": skipped}))
     opened: dict[Path, Table] = {}

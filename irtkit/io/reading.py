@@ -197,7 +197,8 @@ def _finished(
     given["key"] = "given" if isinstance(settings.key, dict) else settings.key
     given["repeats"] = None if settings.repeats == "error" else settings.repeats
     shaping = {name: value for name, value in given.items() if value is not None}
-    matrix.source = source = Source(files, form, shaping, tuple(findings))
+    adjustment = () if matrix.source is None else matrix.source.adjustment
+    matrix.source = source = Source(files, form, shaping, tuple(findings), adjustment)
     if _LOGGER.isEnabledFor(logging.INFO):
         size = counted(matrix.n_respondents, "system"), counted(matrix.n_items, "item")
         _LOGGER.info("%s × %s. %s", *size, printable(str(source)))

@@ -1,7 +1,8 @@
 """Response matrices in files, for irtkit and for other programs.
 
 What else is known lies in tables next to the file, which `read_responses` reads with it:
-``crowd.csv.items.json``, ``crowd.csv.respondents.json`` and ``crowd.csv.metrics.parquet``.
+``crowd.csv.items.json``, ``crowd.csv.respondents.json`` and ``crowd.csv.metrics.parquet``, and
+``crowd.csv.source.json`` if marks of judges were adjusted.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 
 from irtkit.capabilities import require
 from irtkit.checks import check_one_of, check_type, check_unique, short
-from irtkit.files import as_path, replacing, replacing_text
+from irtkit.files import as_path, remove, replacing, replacing_text
 from irtkit.io.tables import SEPARATORS, form_of, lines_of, read_table, write_table
-from irtkit.responses import ResponseMatrix
+from irtkit.responses import ResponseMatrix, Source
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +34,7 @@ _ENDINGS = {
     "long": (".parquet", *_TEXT),
     "wide": _TEXT,
 }  # The first format that a name fits is the default.
-_SIDES = {"items": ".json", "respondents": ".json", "metrics": ".parquet"}
+_SIDES = {"items": ".json", "respondents": ".json", "metrics": ".parquet", "source": ".json"}
 
 
 def write_responses(
@@ -77,9 +78,13 @@ def write_responses(
     labels = [*map("/".join, tasks)] if tasks else [*responses.items]
     check_unique("tasks and items must make unique labels", labels)
     tables = _known(responses, labels)
-    for kind, beside in side_tables(file).items():
-        if kind not in tables:
+    earlier = side_tables(file)
+    for kind, beside in earlier.items():
+        if kind in tables:
+            continue
+        if "source" not in earlier:  # With it, all were written with the earlier file.
             raise ValueError(f"{beside} is not of these responses and would be read: remove it")
+        remove(beside)
     for kind, table in tables.items():
         write_table(table, _side(file, kind))
     if form == "every-eval-ever":
@@ -133,7 +138,7 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
     tables: dict[str, Any] = {kind: read_table(file) for kind, file in side_tables(path).items()}
     if not tables:
         return responses
-    for kind in tables.keys() - {"metrics"}:
+    for kind in tables.keys() & {"items", "respondents"}:
         if absent := set(getattr(responses, kind)).difference(tables[kind].index):
             side, label = _side(path, kind).name, short(min(absent))
             raise ValueError(
@@ -148,7 +153,8 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
     if "items" in tables and responses.item_table is not None:
         items = items.join(responses.item_table.drop(columns=items.columns, errors="ignore"))
     metrics = tables.get("metrics", responses.metrics)
-    return responses.with_tables(items, systems, metrics, synthetic=synthetic)
+    source = Source.from_dict(tables["source"].iloc[0]) if "source" in tables else None
+    return responses.with_tables(items, systems, metrics, synthetic=synthetic, source=source)
 
 
 def _known(responses: ResponseMatrix, labels: list[str]) -> dict[str, Any]:
@@ -163,10 +169,12 @@ def _known(responses: ResponseMatrix, labels: list[str]) -> dict[str, Any]:
     if metrics is not None:
         metrics = metrics.assign(item=metrics["item"].cat.rename_categories(labels))
     tables = {}
-    for kind, table in zip(_SIDES, (items, systems, metrics), strict=True):
+    for kind, table in zip(_SIDES, (items, systems, metrics), strict=False):
         if table is not None:
             mixed = table.select_dtypes(exclude=["number", "bool"]).astype(object)
             tables[kind] = table.assign(**mixed.map(str, na_action="ignore"))
+    if responses.source is not None and responses.source.adjustment:
+        tables["source"] = pd.DataFrame([responses.source.to_dict()])
     return tables
 
 

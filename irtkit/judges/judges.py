@@ -204,8 +204,8 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
 
     if hasattr(score_range, "items"):
         raise ValueError("score_range must be a pair for all items, such as (1, 5)")
-    findings: list[Finding] = []
-    matrix = _read(ratings, family, score_range, reading, findings)
+    of_reading: list[Finding] = []
+    matrix = _read(ratings, family, score_range, reading, of_reading)
     rated, best, names, items = _rated(matrix)
     labels = [None] * matrix.n_respondents
     if family is not None:
@@ -224,7 +224,7 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     favours = preferences(answers, level, of_system, index)
     named, preferred = _preferred(rated, answers, level, of_system, favours)
     reliability = _reliability(rated, estimates)
-    findings += _findings(rated, estimates, matrix, names, standing, reliability)
+    findings = _findings(rated, estimates, matrix, names, standing, reliability)
     findings += named
     untested = int(favours["p_value"].isna().sum())
     if untested:
@@ -254,7 +254,7 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
         favours=favours,
         reliability=reliability,
         responses=_adjusted(rated, fractions, matrix, items, findings),
-        findings=tuple(findings),
+        findings=(*of_reading, *findings),
     )
     if not result.is_comparable:
         warn(next(finding for finding in findings if finding.code == "judges-not-connected"))
@@ -337,8 +337,7 @@ def _adjusted(
     described = described.drop_duplicates("judged_item").set_index("judged_item")
     described = described.drop(columns="judge").rename_axis("item")
     source: Any = matrix.source
-    form = f"{source.format}, adjusted for the severity of {rated.shape[JUDGE]} judges"
-    source = replace(source, format=form, findings=(*source.findings, *findings))
+    source = replace(source, adjustment=tuple(findings))
     tables = described if len(described.columns) else None, matrix.respondent_table
     n = rated.table(SYSTEM, ITEM, np.ones_like(fractions))
     total = rated.table(SYSTEM, ITEM, fractions)

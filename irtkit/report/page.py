@@ -161,11 +161,8 @@ def _head(result: FitResult, n_tasks: int, date: str | None) -> list[str]:
 def _of_judges(result: FitResult) -> list[str]:
     """What was found about judges whose marks were adjusted before the fit."""
     source = result.saved_responses.source
-    findings = () if source is None else source.findings
-    codes = [finding.code for finding in findings]
-    if "judges-compared" not in codes:
-        return []
-    return [f"{finding.reason}." for finding in findings[codes.index("judges-compared") :]]
+    findings = () if source is None else source.adjustment
+    return [f"{finding.reason}." for finding in findings]
 
 
 def _sentences(findings: Sequence[Finding], severity: str) -> list[str]:

@@ -33,6 +33,8 @@ class Source:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of `irtkit.read_responses` that shaped the matrix, by their names."""
     findings: tuple[Finding, ...] = ()
+    adjustment: tuple[Finding, ...] = ()
+    """What `irtkit.judges` found about judges, if it adjusted their marks."""
 
     def __str__(self) -> str:
         shown = ", ".join(self.files[:_SHOWN])
@@ -44,28 +46,36 @@ class Source:
         for code, noun, verb in (
             ("older-runs", "run", "merged"),
             ("rows-missing", "row", "left out"),
+            ("judges-compared", "mark", "adjusted for the severity of judges"),
         ):
-            n = sum(each.values["n"] for each in self.findings if each.code == code)
+            findings = (*self.findings, *self.adjustment)
+            n = sum(each.values["n"] for each in findings if each.code == code)
             if n:
                 sentences.append(f"{n:,} {noun}{'s were' if n > 1 else ' was'} {verb}.")
         return " ".join(sentences)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON has them, findings without their remedies."""
-        findings = tuple(replace(finding, remedies=()) for finding in self.findings)
-        plain = asdict(replace(self, findings=findings))
+        findings, adjustment = (
+            tuple(replace(finding, remedies=()) for finding in findings)
+            for findings in (self.findings, self.adjustment)
+        )
+        plain = asdict(replace(self, findings=findings, adjustment=adjustment))
         record: dict[str, Any] = json.loads(json.dumps(plain, default=_plain))
         return record
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Source:
         """Return the source with fields from `to_dict`, lists made tuples."""
-        findings = (Finding(**{**finding, "remedies": ()}) for finding in record["findings"])
+        findings, adjustment = (
+            tuple(Finding(**{**finding, "remedies": ()}) for finding in findings)
+            for findings in (record["findings"], record.get("adjustment", ()))
+        )
         settings = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in record["settings"].items()
         }
-        return cls(tuple(record["files"]), record["format"], settings, tuple(findings))
+        return cls(tuple(record["files"]), record["format"], settings, findings, adjustment)
 
     @classmethod
     def merged(cls, sources: Iterable[Source | None]) -> Source | None:
@@ -83,6 +93,7 @@ class Source:
             "/".join(dict.fromkeys(source.format for source in given)),
             shared,
             tuple(finding for source in given for finding in source.findings),
+            tuple(finding for source in given for finding in source.adjustment),
         )
 
 

@@ -264,7 +264,7 @@ def test_the_adjusted_marks_are_fractions_that_a_fit_takes():
     severity = found.table["severity"][first["judge"]]
     wanted = np.clip((first["score"] - 1 + severity) / 4, 0, 1)
     assert found.responses.to_frame().loc[first["model"], first["item"]] == pytest.approx(wanted)
-    assert "adjusted for the severity of 3 judges" in str(found.responses.source)
+    assert "1,200 marks were adjusted for the severity" in str(found.responses.source)
     assert irtkit.fit(found.responses, standard_errors=False).converged
     again = irtkit.judges(marks.copy(), score_range=(1, 5))
     assert again.responses == found.responses
@@ -319,12 +319,13 @@ def test_what_is_printed_fits_80_columns_and_labels_are_escaped():
 def test_the_command_writes_marks_that_a_fit_takes(tmp_path):
     marks, _ = ratings(by_one, n=9)
     marks.to_csv(tmp_path / "ratings.csv", index=False)
-    done = run("judges ratings.csv --score-range 1,5 --family lab --out judged", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("next: irtkit fit judged/adjusted.csv\n")
-    files = sorted(path.name for path in (tmp_path / "judged").iterdir())
-    assert {"judges.csv", "favours.csv", "adjusted.csv"} <= {*files}
-    assert run("fit judged/adjusted.csv", tmp_path).returncode == 0
+    for option, written in (("--family lab", {"favours.csv"}), ("", set())):
+        done = run(f"judges ratings.csv --score-range 1,5 {option} --out judged", tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith("next: irtkit fit judged/adjusted.csv\n")
+        files = {path.name for path in (tmp_path / "judged").glob("*.csv")}
+        assert files == {"judges.csv", "adjusted.csv"} | written
+    assert run("fit judged", tmp_path).returncode == 0
     seen = run("inspect ratings.csv", tmp_path).stdout
     assert "\n  irtkit judges ratings.csv\n" in seen
     refused = run("fit ratings.csv", tmp_path)
@@ -336,7 +337,11 @@ def test_the_page_of_adjusted_marks_has_a_section_on_judges(tmp_path):
     found = irtkit.judges(marks, "lab")
     result = irtkit.fit(found.responses, standard_errors=False)
     result.save(tmp_path / "fit")
-    for each in (result, irtkit.load(tmp_path / "fit")):
+    path = tmp_path / "adjusted.csv"
+    irtkit.write_responses(found.responses, path)
+    of_file = irtkit.fit(path, standard_errors=False)
+    assert of_file.responses.source.adjustment == found.findings[1:]
+    for each in (result, irtkit.load(tmp_path / "fit"), of_file):
         page = irtkit.report(each, tmp_path / "page.html").read_text("utf-8")
         assert '<section id="judges"' in page
         assert "The adjusted marks keep it" in page
