@@ -26,11 +26,12 @@ from irtkit.checks import (
     short,
 )
 from irtkit.findings import Finding, warn
-from irtkit.io.reading import READING, as_responses, with_levels
+from irtkit.io.reading import READING, as_responses
 from irtkit.irf import OF_LEVELS, model_name
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.levels import kinds_of, level_items
+from irtkit.responses.tables import FOUND
 from irtkit.storage import name_of
 from irtkit.threads import one_thread
 
@@ -377,11 +378,10 @@ def fit(
             hint = ". Write result.with_quality_standard(metrics, higher_is_better)"
         raise TypeError(f"fit() got an unexpected keyword argument {short(option)}{hint}")
     responses = _without_fit(responses)
-    notes: list[Finding] = []
     if model is None:
         model = "2PL"
         if is_whole(abilities) and abilities == 1:
-            responses, notes = with_levels(responses, **reading)
+            responses = as_responses(responses, **{"levels": FOUND} | reading)
             reading = {}
             model = "GPCM" if (kinds_of(responses) == "levels").any() else model
     model = model_name(model)
@@ -438,13 +438,15 @@ def fit(
         return _several(responses, abilities, settings, given, progress=progress)
     from irtkit.calibration.estimation import fitted
 
+    read = () if responses.source is None else responses.source.findings
+    notes = tuple(finding for finding in read if finding.code == "levels-taken")
     quantity = "log-likelihood" if method.name == "em" else "ELBO"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report, one_thread():
         result = fitted(
             *(responses, model, settings, method.name, anchors),
             mesh=method.mesh,
             report=report,
-            notes=tuple(notes),
+            notes=notes,
         )
     _warned(result.findings)
     return result

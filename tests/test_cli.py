@@ -178,6 +178,9 @@ def test_levels_are_no_trials_on_a_board_and_in_a_comparison(here):
     assert "pass^" not in printed("leaderboard levels.csv --levels --model 2PL", here)
     found = printed("compare levels.csv --model GPCM --out compared", here)
     assert "GPCM " not in found.split("predicted:")[1]
+    (frame - 1).to_csv(here / "from0.csv", index_label="model")
+    assert "Levels taken" in printed("fit from0.csv", here)
+    assert "irtkit fit from0.csv" in printed("inspect from0.csv", here)
 
 
 def test_a_leaderboard_is_printed_and_written(here):

@@ -70,11 +70,14 @@ def _read(given: SimpleNamespace) -> ResponseMatrix:
     from irtkit.data.limits import at_chance
     from irtkit.data.patterns import patterns_of
     from irtkit.irf import OF_LEVELS
+    from irtkit.responses.tables import FOUND
     from irtkit.simulation import add_synthetic
 
     how = how_to_read(given)
     if given.model in OF_LEVELS:
         how["levels"] = True
+    elif given.model is None and given.abilities in {None, "1"}:
+        how.setdefault("levels", FOUND)
     responses = read_rows(given.responses, **how)
     if given.drop:
         names = {*names_of(given.drop)}

@@ -125,7 +125,6 @@ class Logs:
                 self._scores.append((mark, part[positions], scores, wrong))
         self.samples.append(replace(samples, items={}, scores={}, described={}))
         self.parts.append(part)
-        self.notes += samples.findings
 
     @cached_property
     def runs(self) -> pd.DataFrame:
@@ -316,6 +315,8 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
         raise ValueError(f"errors must be 'missing' or None, got {settings.errors!r:.80}")
     findings += logs.notes
     runs = _chosen_runs(logs, settings, findings)
+    for run in runs.index:
+        findings += logs.samples[run].findings
     marks = _chosen_marks(logs, runs, settings)
     items = _chosen_items(logs, runs)
     respondents, labels = tuple(runs["respondent"].unique()), tuple(items["label"])

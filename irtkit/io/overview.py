@@ -19,6 +19,7 @@ from irtkit.findings import PURPOSES, Finding, ReadingError, typed
 from irtkit.io import layouts, logs, paths, reading
 from irtkit.printed import in_lines, printable, shortened
 from irtkit.responses.guessing import near_chance
+from irtkit.responses.tables import FOUND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,12 +108,13 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
     turned: tuple[Finding, ...] = ()
     for _ in range(20):  # metrics and filters of several tasks
         findings: list[Finding] = []
+        how = {"levels": FOUND} | settings
         try:
             with warnings.catch_warnings(action="ignore"):
                 if read is not None:
-                    matrix = reading.matrix_of_logs(read, findings, **settings)
+                    matrix = reading.matrix_of_logs(read, findings, **how)
                 else:
-                    matrix = reading.read_responses(path, **settings)
+                    matrix = reading.read_responses(path, **how)
         except ReadingError as error:
             seen = replace(seen, settings=settings, findings=tuple(findings), problem=error)
             remedy = next(iter(error.finding.remedies), None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,8 @@ from irtkit.responses.tables import FOUND, Settings, as_frame, frame_table, join
 from irtkit.responses.wide import of_tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from irtkit.io.logs import Logs
     from irtkit.responses.columns import Names
 
@@ -133,9 +137,7 @@ def read_responses(
     if key is not None:
         given["key"] = _key(key)
     settings = Settings(**given)
-    findings: list[Finding] = []
-    matrix, form, files = matrix_of(path, settings, findings)
-    return _finished(matrix, form, files, settings, findings, declared)
+    return _finished(partial(matrix_of, path), settings, [], declared)
 
 
 def matrix_of(
@@ -157,36 +159,28 @@ def as_responses(given: object, **reading: Any) -> ResponseMatrix:
     """Return a response matrix as it is, and read anything else, see `read_responses`."""
     if not isinstance(given, ResponseMatrix):
         return read_responses(given, **reading)
-    for name in reading:
+    for name in (name for name, setting in reading.items() if setting != FOUND):
         raise TypeError(f"{name} says how to read responses, which are a ResponseMatrix already")
     return given
 
 
-def with_levels(given: object, **reading: Any) -> tuple[ResponseMatrix, list[Finding]]:
-    """Read responses, and say in which items whole numbers from 0 were taken as levels."""
-    if isinstance(given, ResponseMatrix) or reading.get("levels"):
-        return as_responses(given, **reading), []
-    matrix = read_responses(given, **reading | {"levels": FOUND})
-    if not has_points(matrix):
-        return matrix, []
-    leveled = levels_found(matrix)
-    if leveled is None:
-        return as_responses(given, **reading), []  # the error says what is to be chosen
-    labels = [matrix.items[k] for k in np.flatnonzero(kinds_of(leveled) == "levels")]
-    values = {"n": len(labels), "n_items": matrix.n_items, "items": labels}
-    return leveled, [Finding("levels-taken", "note", values)]
-
-
 def _finished(
-    matrix: ResponseMatrix,
-    form: str,
-    files: tuple[str, ...],
+    read: Callable[[Settings, list[Finding]], tuple[ResponseMatrix, str, tuple[str, ...]]],
     settings: Settings,
     findings: list[Finding],
     score_range: Any,
 ) -> ResponseMatrix:
-    """Return the matrix of the tasks with its source, give warnings, and log the size."""
+    """Read the matrix of the tasks with its source, give warnings, and log the size."""
+    matrix, form, files = read(settings, findings)
     matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
+    if settings.levels == FOUND and has_points(matrix):
+        leveled = levels_found(matrix)
+        if leveled is None:  # the error says what is to be chosen
+            leveled, _, _ = read(replace(settings, levels=False), findings)
+        labels = [matrix.items[k] for k in np.flatnonzero(kinds_of(leveled) == "levels")]
+        values = {"n": len(labels), "n_items": matrix.n_items, "items": labels}
+        findings.append(Finding("levels-taken", "note", values))
+        matrix = leveled
     matrix = levels_of(matrix, score_range) if settings.levels is True else matrix
     if settings.options is not None:
         matrix = with_options(matrix, settings.options)
@@ -226,10 +220,12 @@ def matrix_of_logs(read: Logs, findings: list[Finding], **given: Any) -> Respons
     from irtkit.io.paths import of_logs
 
     settings = Settings(**given)
-    check_repeats(settings.repeats)
     files = tuple(dict.fromkeys(map(str, read.runs["path"])))
-    logs_read = of_logs(read, settings, findings)
-    return _finished(*logs_read, files, settings, findings, settings.score_range)
+
+    def of_read(settings: Settings, findings: list[Finding]) -> Any:
+        return *of_logs(read, settings, findings), files
+
+    return _finished(of_read, settings, findings, settings.score_range)
 
 
 def of_memory(data: Any, settings: Settings, findings: list[Finding]) -> tuple[ResponseMatrix, str]:

@@ -45,7 +45,7 @@ _TYPES = {
 }
 
 
-FOUND = "found"  # Levels that their values tell, for `fit`.
+FOUND: Any = "found"  # Levels that their values tell, for `fit`.
 _INDENTED: Any = {"initial_indent": "    ", "subsequent_indent": "    ", "break_on_hyphens": False}
 
 
@@ -172,7 +172,7 @@ class Settings:
         )
         plain = not (marking.right or marking.of_scores or self.sparse)
         one_response = self.repeats in {"error", "first", "last"}
-        points = plain and one_response and str(self.levels) == FOUND
+        points = plain and one_response and self.levels == FOUND
         return marking._replace(points=points)
 
     @classmethod

@@ -216,8 +216,11 @@ def test_failed_samples_are_counted_and_missing(tmp_path, make):
     make.write_inspect(tmp_path)
     failed = [make.inspect_sample("a", None)]
     make.write_inspect(tmp_path, failed, name="failed.eval", model="org/other")
+    chosen = {"irtkit": {"misfit": [1.0] * 5}}  # of items of an adaptive test
+    make.write_inspect(tmp_path, failed, name="test.eval", model="org/test", metadata=chosen)
     _, heard = read_and_listen(tmp_path)
     assert heard["empty-logs"].values["error"] == finding.values["error"] != ""
+    assert "fewer-asked" not in heard
 
 
 def test_an_unreadable_log_in_a_folder_is_left_out_unless_strict(tmp_path, make):
