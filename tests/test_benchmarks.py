@@ -160,8 +160,9 @@ def test_false_alarms_on_systems_are_counted(study):
     assert curve["formula"] > 0.9
 
 
-SMALL, LARGE = ("liver-disorders", "sat"), ("diabetes", "tptp", "SST", "optdigits")
-DRAWS = {"SST": 15, "optdigits": 5, "tptp": 20}
+SMALL, LARGE = ("liver-disorders", "sat", "diabetes"), ("tptp", "SST", "optdigits")
+DRAWS = {"SST": 15, "optdigits": 5, "tptp": 20, "liver-disorders": 5}
+WORST = {"diabetes": 0.002, "liver-disorders": 0.01, "optdigits": 0.04}
 
 
 @of("replications")
@@ -174,6 +175,6 @@ def test_the_difficulties_that_the_aaai22_study_stored_come_out(shared_data, stu
     assert study.stored(name, shared_data).items["Dffclt"].notna().all()
     record = study.reproduced(name, DRAWS.get(name, 3))
     # on mirt's grid all items of a batch shift together: optdigits has 0.038 in the median of 10
-    assert record["rmse"] <= (0.04 if name == "optdigits" else 0.03)
+    assert record["rmse"] <= WORST.get(name, 0.03)
     assert record["least_correlation"] >= 0.9998
     assert record["rmse_without_shift"] < record["rmse"]

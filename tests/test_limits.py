@@ -250,14 +250,6 @@ def test_a_few_cells_or_one_item_link_badly_and_sixteen_items_well():
     assert connectivity(linked(16)) == Connectivity()
 
 
-@pytest.mark.parametrize("observed", [0.1, 0.5])
-def test_matrices_with_cells_missing_at_random_are_one_component(observed):
-    for seed in range(5):
-        values = drawn(200, 100, seed)
-        kept = np.random.default_rng(seed).random(values.shape) < observed
-        assert connectivity(np.where(kept, values, -1)) == Connectivity()
-
-
 # Gaps between those who answered other items
 
 

@@ -165,15 +165,6 @@ def test_independent_respondents_count_exactly_as_many(n, n_items, missing):
         assert not one.matter
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.8])
-def test_slopes_that_differ_and_skewed_abilities_are_not_near_duplicates(spread):
-    generator = np.random.default_rng(3)
-    slope, difficulty = generator.lognormal(0, spread, 500), generator.normal(size=500)
-    theta = generator.exponential(size=(200, 1)) - 1
-    p = 1 / (1 + np.exp(-slope * (theta - difficulty)))
-    assert not found((generator.random(p.shape) < p).astype(np.int8)).matter
-
-
 def test_repeated_trials_of_copies_count_as_one_trial():
     values = families(12, 5, 200, 0, noise=0.0)
     right, trials = 3 * values.astype(np.int64), np.full(values.shape, 3)

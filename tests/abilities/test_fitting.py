@@ -150,15 +150,6 @@ def test_probabilities_are_those_of_the_model(by_task):
         by_task.probability([[1.0]])
 
 
-def test_trials_weigh_as_their_correlation_says():
-    responses = board(n=100)[0]
-    trials = np.full(responses.values.shape, 4)
-    same = ResponseMatrix.from_counts(4 * responses.values, trials)
-    same = same.with_tables(responses.item_table).with_trial_correlation(1.0)
-    one, other = (fit(each, "task", standard_errors=False) for each in (responses, same))
-    assert other.items["intercept"].to_numpy() == pytest.approx(one.items["intercept"].to_numpy())
-
-
 def test_constant_items_and_empty_rows_stay_finite():
     values = board(n=60)[0].values.copy()
     values[:, 0], values[:, 1], values[:, 2], values[0] = 1, 0, -1, -1

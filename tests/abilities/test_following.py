@@ -131,35 +131,6 @@ def test_reliability_contains_the_errors_of_items():
     assert np.mean(said) == pytest.approx(np.mean(reached), abs=0.025)
 
 
-@pytest.mark.filterwarnings("ignore:No ability differences")
-def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path):
-    generator = np.random.default_rng(0)
-    theta = generator.normal(size=(50, 2))
-    task, slopes = np.arange(200) % 2, generator.lognormal(0.1, 0.3, 200)
-    slopes[:10] *= -1
-    z = theta[:, task] * slopes + generator.normal(size=200)
-    values = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
-    labels = [f"<b>{k}</b>" for k in range(200)]
-    about = pd.DataFrame({"task": np.array(["<i>", "law"])[task], "text": labels}, index=labels)
-    responses = irtkit.ResponseMatrix(values, items=labels).with_tables(item_table=about)
-    for abilities in ("task", 2):
-        result = irtkit.fit(responses, abilities=abilities)
-        found = irtkit.audit(result)
-        assert len({*found.suspects.index} & {*labels[:10]}) >= 8
-        assert found.n_negative <= 11
-        assert {*irtkit.flag_items(result).index} <= {*found.items.index}
-        assert found.items.iloc[0]["discrimination"] < 0
-        assert "<table" in found._repr_html_()
-        irtkit.report(result, tmp_path / "page.html")
-        page = (tmp_path / "page.html").read_text(encoding="utf-8")
-        assert 'class="card"' in page
-        assert "&lt;b&gt;0&lt;/b&gt;" in page
-        assert "<b>0" not in page
-        assert 'id="abilities"' in page
-    noise = irtkit.ResponseMatrix(generator.integers(0, 2, (50, 200)))
-    assert irtkit.audit(irtkit.fit(noise, abilities=2)).suspects.empty
-
-
 def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(tmp_path):
     drawn(4, n_items=60)[0].to_frame().rename_axis("model").to_csv(tmp_path / "board.csv")
     command = [sys.executable, "-m", "irtkit", "fit", "board.csv", "--abilities", "2"]

@@ -76,21 +76,6 @@ def test_one_item_far_steeper_than_the_others_stays_finite():
     assert np.isfinite(result.items["discrimination_se"]).all()
 
 
-def test_of_few_respondents_no_order_of_rows_or_columns_matters():
-    generator = np.random.default_rng(2)
-    slope = generator.lognormal(0, 0.3, 3000)
-    slope[::17] *= -1
-    items = ItemParameters.from_difficulty(slope, generator.normal(size=3000))
-    values = irtkit.simulate_responses(items, generator.normal(size=12), seed=2).values
-    rows, columns = (np.random.default_rng(1).permutation(n) for n in values.shape)
-    one, other = (
-        fit(ResponseMatrix(matrix), prior="empirical").items
-        for matrix in (values, values[rows][:, columns])
-    )
-    off = other["discrimination"].to_numpy() - one["discrimination"].to_numpy()[columns]
-    assert np.abs(off / other["discrimination_se"].to_numpy()).max() < 0.005
-
-
 def test_intercepts_that_have_nothing_to_do_with_slopes_do_not_mislead():
     errors = []
     for seed in range(2):

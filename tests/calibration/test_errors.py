@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, load, simulate_responses
 from irtkit.fitting import silently
-from tests.crowds import crowd, fitted
+from tests.crowds import fitted
 
 
 def drawn(n, n_items, model="2PL", seed=3, **how):
@@ -78,13 +78,6 @@ def test_intervals_of_abilities_hold_the_truth_where_items_are_many():
     with_items, without = np.mean(held, axis=0)
     assert with_items == pytest.approx(0.95, abs=0.05)
     assert without < 0.85
-
-
-def test_sparse_rows_have_the_errors_of_dense_ones():
-    responses = crowd("incomplete").responses
-    dense, sparse = fitted("incomplete"), fit(responses.to_sparse())
-    for name in ("ability_se", "board_se"):
-        assert getattr(sparse, name) == pytest.approx(getattr(dense, name), rel=1e-4)
 
 
 def test_without_standard_errors_of_items_all_errors_are_posterior_sds(tmp_path):

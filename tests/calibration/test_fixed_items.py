@@ -139,15 +139,6 @@ def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path):
     np.testing.assert_allclose(compared.table["expected_error"], result.items["expected_error"])
 
 
-def test_missing_cells_and_sparse_ones_are_fitted_alike():
-    earlier, later = earlier_and_later("2PL", 0.0, n=300)
-    some = np.random.default_rng(9).random(later.values.shape) < 0.6
-    holed = ResponseMatrix(np.where(some, later.values, -1), items=later.items)
-    dense, sparse = (fit(r, fixed=earlier) for r in (holed, holed.to_sparse()))
-    np.testing.assert_allclose(dense.ability, sparse.ability, atol=1e-3)
-    assert dense.latent_mean == pytest.approx(0, abs=0.25)
-
-
 ONE = pd.DataFrame({"a": [1.0], "b": [0.0]}, LABELS[:1])
 
 
@@ -170,18 +161,6 @@ def test_what_cannot_be_fixed_is_refused(model, items, more, message):
         fit(responses, model, fixed=items, **more)
     with pytest.raises(FileNotFoundError, match="fixed: no such file or folder: 'nope'"):
         fit(responses, fixed="nope")
-
-
-def test_a_new_item_that_all_get_right_is_unbounded_beside_fixed_ones():
-    items = ItemParameters.from_difficulty(np.ones(12), np.linspace(-2, 2, 12))
-    values = simulate_responses(items, np.random.default_rng(0).normal(size=200), seed=1).values
-    values = np.column_stack([values, np.ones(200, dtype=int)])
-    known = pd.DataFrame({"a": 1.0, "b": items.difficulty[:10]}, LABELS[:10])
-    responses = ResponseMatrix(values, items=LABELS[:13])
-    with pytest.warns(UserWarning, match="No finite estimate: .* 1 of 13 items"):
-        free = fit(responses, "1PL", prior=None, fixed=known)
-    assert free.items["status"].tolist() == ["ok"] * 12 + ["unbounded"]
-    assert fit(responses, "1PL", fixed=known).items["status"].iloc[-1] == "no variance"
 
 
 @pytest.mark.parametrize("model", ["Rasch", "2PL"])

@@ -171,12 +171,5 @@ def test_the_settings_tell_the_number_of_devices_and_can_be_stored(tmp_path):
     assert fit(responses, standard_errors=False).settings.devices is None
 
 
-def test_an_ordinary_fit_does_not_load_jax():
-    code = "import sys, irtkit; irtkit.fit(irtkit.ResponseMatrix([[1, 0], [0, 1], [1, 1]]))"
-    command = [sys.executable, "-c", f"{code}; print('jax' in sys.modules)"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
 if __name__ == "__main__":
     print(json.dumps({name: objectives(name) for name in CASES}))  # noqa: T201

@@ -111,25 +111,6 @@ def test_a_file_that_lacks_abilities_is_refused_by_name(result, tmp_path, short)
         load(path)
 
 
-def test_metrics_add_a_column_and_change_nothing_else(tmp_path):
-    items = ItemParameters.from_difficulty(np.ones(4), [-1.0, 0.0, 0.5, 1.0])
-    responses = simulate_responses(items, np.linspace(-2, 2, 20), seed=0)
-    rows = [(who, "item-1", 1.0) for who in responses.respondents[:3]]
-    rows += [(responses.respondents[0], f"item-{k}", k / 2) for k in (2, 3)]
-    table = pd.DataFrame(rows, columns=["respondent", "item", "seconds"])
-    plain = fit(responses, "1PL")
-    result = plain.with_quality_standard(table, higher_is_better=[])
-    columns = list(result.items)
-    assert columns.index("quality_standard") == columns.index("expected_error") + 1
-    pd.testing.assert_frame_equal(result.items.drop(columns="quality_standard"), plain.items)
-    scores = result.items["quality_standard"].tolist()
-    assert scores == pytest.approx([0, 0, 1, np.nan], nan_ok=True)  # item-1: 1, 1, 1.5
-    said = "Lower is better for seconds. 1 item without a score"
-    assert said in " ".join(str(result).split())
-    result.save(tmp_path / "r.npz")
-    assert str(load(tmp_path / "r.npz")) == str(result)
-
-
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
 def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion(model):
     values = crowd("ordinary").responses.values[:, :6]
@@ -153,20 +134,6 @@ def test_criteria_are_those_of_akaike_and_schwarz():
     deviance, free = -2 * result.log_likelihood, 20 + 1
     assert result.aic == pytest.approx(deviance + 2 * free)
     assert result.bic == pytest.approx(deviance + free * np.log(60))
-
-
-def test_ability_rises_though_the_able_met_harder_items_and_got_less_right():
-    generator = np.random.default_rng(4)
-    abilities = np.repeat([1.0, -1.0], 20)
-    difficulty = np.concatenate([np.zeros(60), np.full(100, 2.5), np.full(100, -2.5)])
-    items = ItemParameters.from_difficulty(np.ones(260), difficulty)
-    values = simulate_responses(items, abilities, seed=generator).values.copy()
-    values[:20, 160:] = values[20:, 60:160] = -1
-    result = fit(ResponseMatrix(values))
-    able = result.respondents.iloc[:20]
-    assert able["accuracy"].mean() < result.respondents["accuracy"].mean()
-    assert able["ability"].min() > 0
-    assert result.parameters.discrimination[:60].mean() > 0.5
 
 
 def test_a_small_slope_is_flat_unless_responses_show_that_it_is_not_0():

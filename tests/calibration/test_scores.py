@@ -321,16 +321,6 @@ def test_a_correlation_is_found_and_errors_are_wider(trials):
     assert errors.median() > 1.05
 
 
-def test_sparse_and_dense_trials_are_counted_alike():
-    responses = drawn(0.3, [0, 1, 4], n=60)
-    with pytest.warns(UserWarning, match=SAYS):
-        dense, sparse = fit(responses), fit(responses.to_sparse())
-    assert sparse.settings.trial_correlation == pytest.approx(
-        dense.settings.trial_correlation, rel=1e-3
-    )
-    np.testing.assert_allclose(sparse.ability_se, dense.ability_se, rtol=1e-3)
-
-
 def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken(tmp_path):
     responses = drawn(1.0)
     with pytest.warns(UserWarning, match=r"5 trials .* carry the information of 1\.0"):

@@ -13,9 +13,7 @@ from irtkit.io import harnesses, inspect_logs
 from irtkit.io.logs import formats_that_fit
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
-CARRIED_LOGS_MARK = pytest.mark.filterwarnings(
-    "ignore:samples that failed or did not run are missing"
-)
+pytestmark = pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
 
 
 def items_of(task, *names):
@@ -59,35 +57,22 @@ OF_OTHERS = {
 }
 
 
-@CARRIED_LOGS_MARK
+def holds(path, settings, respondent, items, marks):
+    responses = read_responses(path, **settings)
+    assert (responses.respondents, list(responses.items)) == ((respondent,), items)
+    assert responses.values.tolist() == [marks]
+
+
 @pytest.mark.parametrize(("path", "settings", "respondent", "items", "marks"), CARRIED)
 def test_a_carried_log_holds_what_its_maker_put_in(path, settings, respondent, items, marks):
-    responses = read_responses(LOGS / path, **settings)
-    assert (responses.respondents, list(responses.items)) == ((respondent,), items)
-    assert responses.values.tolist() == [marks]
+    holds(LOGS / path, settings, respondent, items, marks)
 
 
-@CARRIED_LOGS_MARK
 @pytest.mark.parametrize("path", OF_OTHERS)
 def test_a_log_of_others_holds_what_was_read_by_hand(shared_samples, path):
-    respondent, items, marks = OF_OTHERS[path]
-    responses = read_responses(shared_samples / path)
-    assert (responses.respondents, list(responses.items)) == ((respondent,), items)
-    assert responses.values.tolist() == [marks]
+    holds(shared_samples / path, {}, *OF_OTHERS[path])
 
 
-@CARRIED_LOGS_MARK
-@pytest.mark.parametrize(("path", "metric", "text", "target"), [
-    ("samples_toy_mc_*.jsonl", "acc", ["2+2?", "3+3?"], ["1", "0"]),
-    ("helm", "exact_match", ["Is 70 even or odd?", "Is 48 even or odd?"], ["Even", "Even"]),
-    ("inspect_0.3.285/*.eval", None, ["What is 0+1?", "What is 1+1?"], ["1", "2"]),
-])  # fmt: skip
-def test_texts_and_targets_are_kept(path, metric, text, target):
-    table = read_responses(LOGS / path, metric=metric).item_table
-    assert (table["text"].tolist()[:2], table["target"].tolist()[:2]) == (text, target)
-
-
-@CARRIED_LOGS_MARK
 @pytest.mark.parametrize("by", ["strict-match", "flexible-extract"])
 @pytest.mark.parametrize(("version", "more", "logs"), [
     ("0.2.2", ([], []), "samples_toy_gen_*"),
@@ -101,7 +86,6 @@ def test_what_every_eval_ever_converted_reads_as_the_log_that_it_was(version, mo
     assert converted.values.tolist() == log.values.tolist()
 
 
-@CARRIED_LOGS_MARK
 @pytest.mark.parametrize(
     ("where", "error"), [("inspect_mock_error/*.eval", "ConnectionError"), ("inspect/2025-02*", "")]
 )
@@ -112,7 +96,6 @@ def test_logs_without_a_score_are_refused_with_the_first_error(shared_samples, w
     assert caught.value.finding.values["error"].startswith(error)
 
 
-@CARRIED_LOGS_MARK
 def test_logs_of_all_formats_are_one_matrix(shared_samples):
     settings = {"metric": ["match", "acc", "exact_match"], "filter": "strict-match"}
     with warnings.catch_warnings(action="ignore"):
@@ -160,10 +143,8 @@ MATRICES = [
     ("bigcodebench", {"repeats": "first"}, [[1, 1, 1], [0, 0, -1]]),
     ("bigcodebench", {"repeats": "last"}, [[1, 0, 1], [1, 0, -1]]),
 ]
-UNFINISHED = pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
 
 
-@UNFINISHED
 @pytest.mark.parametrize(("name", "settings", "marks"), MATRICES)
 def test_a_log_holds_what_its_maker_put_in(name, settings, marks):
     responses = read_responses(LOGS / FOLDERS[name], **settings)
@@ -175,21 +156,19 @@ def test_a_log_holds_what_its_maker_put_in(name, settings, marks):
     assert responses.values[order].tolist() == marks
 
 
-KNOWN = [
-    ("openai-evals", {"text": "What is 1 + 1?", "target": "2"}),
-    ("simple-evals", {"text": "Is 1 < 2?\nA) yes\nB) no", "target": "A"}),
-    ("promptfoo", {"sum": "2 + 2"}),
-    ("livecodebench", {"difficulty": "easy"}),
-    ("opencompass", {"target": "2"}),
-]
-
-
-@UNFINISHED
-@pytest.mark.parametrize(("name", "known"), KNOWN)
-def test_items_keep_text_target_and_kind(name, known):
-    repeats = "first" if name in {"livecodebench", "opencompass"} else "error"
-    table = read_responses(LOGS / FOLDERS[name], repeats=repeats).item_table
-    assert table.iloc[0][[*known]].to_dict() == known
+@pytest.mark.parametrize(("path", "settings", "first"), [
+    ("openai_evals", {}, {"text": "What is 1 + 1?", "target": "2"}),
+    ("simple_evals", {}, {"text": "Is 1 < 2?\nA) yes\nB) no", "target": "A"}),
+    ("promptfoo", {}, {"sum": "2 + 2"}),
+    ("livecodebench", {"repeats": "first"}, {"difficulty": "easy"}),
+    ("opencompass", {"repeats": "first"}, {"target": "2"}),
+    ("samples_toy_mc_*.jsonl", {"metric": "acc"}, {"text": "2+2?", "target": "1"}),
+    ("helm", {"metric": "exact_match"}, {"text": "Is 70 even or odd?", "target": "Even"}),
+    ("inspect_0.3.285/*.eval", {}, {"text": "What is 0+1?", "target": "1"}),
+])  # fmt: skip
+def test_items_keep_text_target_and_kind(path, settings, first):
+    table = read_responses(LOGS / path, **settings).item_table
+    assert table.iloc[0][[*first]].to_dict() == first
 
 
 def test_no_file_is_of_two_formats(request):
@@ -259,11 +238,6 @@ def test_liac_arff_reads_the_same_predictions(tmp_path, make):
 # What evaluation logs hold of every sample besides its mark
 
 
-LOG_METRICS_MARK = pytest.mark.filterwarnings(
-    "ignore:samples that failed or did not run are missing"
-)
-
-
 def table(responses):
     """Values by item and metric, of one respondent."""
     metrics = responses.metrics
@@ -272,7 +246,6 @@ def table(responses):
     return dict(zip(places, metrics["value"], strict=True))
 
 
-@LOG_METRICS_MARK
 def test_seconds_and_tokens_of_inspect_belong_to_the_system(tmp_path, make):
     usage = {"org/gpt": {"output_tokens": 3, "total_tokens": 5}, "judge": {"total_tokens": 90}}
     effort = {"model_usage": usage, "total_time": 1.5, "working_time": 1}
@@ -290,7 +263,6 @@ def test_seconds_and_tokens_of_inspect_belong_to_the_system(tmp_path, make):
     assert responses.values.tolist() == [[1, -1, -1]]
 
 
-@LOG_METRICS_MARK
 def test_repeats_have_the_mean_of_their_metrics(tmp_path, make):
     samples = [make.inspect_sample("a", mark, k, total_time=k) for k, mark in enumerate("CCI")]
     make.write_inspect(tmp_path, [*samples, make.inspect_sample("a", "C", 9)])
@@ -298,7 +270,6 @@ def test_repeats_have_the_mean_of_their_metrics(tmp_path, make):
     assert table(responses) == {("sums/a", "match"): 0.75, ("sums/a", "total_time"): 1.0}
 
 
-@LOG_METRICS_MARK
 def test_tokens_and_latency_of_every_eval_ever(tmp_path, make):
     effort = {"token_usage": {"output_tokens": 2}, "performance": {"latency_ms": 2.5}}
     strange = {"token_usage": {"output_tokens": [7], "total_tokens": None}, "performance": 3}
@@ -314,7 +285,6 @@ def test_tokens_and_latency_of_every_eval_ever(tmp_path, make):
     assert found == expected | {("sums/b", name): one for name, one in of_b.items()}
 
 
-@LOG_METRICS_MARK
 def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path, make):
     make.write_helm(tmp_path)
     helm = table(read_responses(tmp_path / "per_instance_stats.json"))
@@ -326,7 +296,6 @@ def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path, make):
     assert found == {("sums/0", "acc"): 1.0, ("sums/0", "acc_norm"): 0.5}
 
 
-@LOG_METRICS_MARK
 def test_marks_alone_are_not_metrics(log):
     name, path = log
     several = {"every-eval-ever", "helm", "open-llm", "evalplus"}

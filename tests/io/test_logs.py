@@ -236,12 +236,6 @@ def test_an_unreadable_log_in_a_folder_is_left_out_unless_strict(tmp_path, make)
             read_responses(**settings)
 
 
-def test_runs_on_other_items_of_a_task_are_put_together(tmp_path, make):
-    for item, value in (("a", "C"), ("b", "I")):
-        make.write_inspect(tmp_path, [make.inspect_sample(item, value)], name=f"{item}.eval")
-    assert read_responses(tmp_path).values.tolist() == [[1, 0]]
-
-
 # Rules of single readers, and faults of logs, which are named with their place
 
 
@@ -264,11 +258,6 @@ class TestHelm:
             read_responses(path)
         assert error.value.finding.values["names"] == ["exact_match", "quasi_exact_match"]
         assert read_responses(path, metric="num_output_tokens").values.tolist() == [[1]]
-
-
-class TestEvalplus:
-    def test_plus_is_the_default_and_base_has_a_name(self, tmp_path, make):
-        assert read_responses(make.write_evalplus(tmp_path), metric="base").values.all()
 
 
 class TestSweBench:
@@ -329,18 +318,17 @@ class TestSweBench:
             assert read_responses(alone).values.tolist() == [[1, 1]]
 
 
-class TestOpenml:
-    def test_right_is_what_was_predicted_and_is_true(self, tmp_path, make):
-        rows = "0,0,7,'a', 'a'\n\n% no row\n0,0, 3 , \"a\",b\n"
-        assert read_responses(make.write_openml(tmp_path, rows)).values.tolist() == [[1, 0]]
+@pytest.mark.parametrize(("write", "how", "settings", "marks"), [
+    ("write_evalplus", (), {"metric": "base"}, [1, 1]),  # plus is the default
+    ("write_open_llm", (), {"metric": "acc"}, [1, 1, 0]),  # acc_norm is the leaderboard's
+    ("write_openml", ("0,0,7,'a', 'a'\n\n% no row\n0,0, 3 , \"a\",b\n",), {}, [1, 0]),
+])  # fmt: skip
+def test_marks_are_those_of_the_metric_named(tmp_path, make, write, how, settings, marks):
+    path = getattr(make, write)(tmp_path, *how)
+    assert read_responses(path, **settings).values.tolist() == [marks]
 
 
 class TestOpenLlm:
-    def test_the_metric_is_the_leaderboards_unless_another_is_named(self, tmp_path, make):
-        path = make.write_open_llm(tmp_path)
-        assert read_responses(path).values.tolist() == [[0, 1, -1]]
-        assert read_responses(path, metric="acc").values.tolist() == [[1, 1, 0]]
-
     def test_items_go_by_their_prompts_and_not_by_their_rows(self, tmp_path):
         rows = [("Q1", 1.0), ("Q2", 0.0), ("Q2", 1.0)]
         for name, order in (("one", rows), ("two", [rows[1], rows[0], rows[2]])):
@@ -482,8 +470,7 @@ def test_a_score_is_marked_as_inspect_marks_it(tmp_path, make, value, mark):
 
 def test_each_value_of_a_score_is_a_metric(tmp_path, make):
     path = make.write_inspect(tmp_path, [make.inspect_sample("a", {"form": "C", "sum": "I"})])
-    with pytest.raises(ValueError, match=r"several metrics: match.form, match.sum"):
-        read_responses(path)
+    assert problem(path).values["names"] == ["match.form", "match.sum"]
     assert read_responses(path, metric="match.sum").values.tolist() == [[0]]
 
 

@@ -13,7 +13,6 @@ from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
 from irtkit.responses.cells import Cells
 from irtkit.responses.levels import level_items
-from tests.commands import run
 
 # Scores between right and wrong, and ratings by judges: reading, ranges, storage
 # Scores between right and wrong: reading, ranges, storage
@@ -149,11 +148,6 @@ def test_few_scores_among_marks_and_rows_of_means_are_asked_about():
     assert ResponseMatrix.from_frame(shares, ignore="share").n_items == 6
     with pytest.raises(ValueError, match="may be summaries of other rows: 'mean'"):
         ResponseMatrix.from_frame(pd.concat([frame, frame.mean().to_frame("mean").T]))
-
-
-def test_a_threshold_still_makes_marks_of_scores():
-    found = ResponseMatrix(SCORES, threshold=0.5)
-    assert found.values.tolist() == [[0, 1, -1], [1, 0, 1], [1, 1, 0]]
 
 
 # Ratings: long tables and logs in which several judges mark the answers
@@ -309,11 +303,6 @@ def test_what_is_no_level_is_refused(given, reading, words):
         read_responses(given, levels=True, **reading)
 
 
-def test_whole_numbers_without_a_model_are_refused_with_both_remedies():
-    with pytest.raises(ValueError, match=r"score_range=.*levels=True"):
-        irtkit.fit([[1, 2], [3, 4]])
-
-
 def test_a_matrix_that_holds_no_levels_is_refused():
     unequal = ResponseMatrix.from_counts([[1, 2], [1, 1]], [[2, 3], [2, 2]])
     with pytest.raises(ValueError, match=r"the same for all.*item-2.*1 out of 2.*item_table"):
@@ -323,15 +312,6 @@ def test_a_matrix_that_holds_no_levels_is_refused():
         level_items(synthetic, "GPCM")
     with pytest.raises(ValueError, match="sparse"):
         level_items(ResponseMatrix([[0, 1], [1, 1]]).to_sparse(), "GPCM")
-
-
-def test_the_command_line_fits_and_scores_levels(tmp_path):
-    marks = np.random.default_rng(0).integers(1, 5, (30, 6))
-    frame = pd.DataFrame(marks, [f"m{k}" for k in range(30)], [f"q{k}" for k in range(6)])
-    frame.rename_axis("model").to_csv(tmp_path / "judge.csv")
-    assert run("fit judge.csv --model GPCM --out out", tmp_path).returncode == 0
-    assert "threshold_3" in (tmp_path / "out" / "items.csv").read_text()
-    assert "m7" in run("score judge.csv out --levels", tmp_path).stdout
 
 
 @pytest.mark.parametrize(("kind", "cell", "words"), [

@@ -108,22 +108,6 @@ def test_families_are_left_out_whole(one_ability):
     assert sorted(seen) == list(range(200))
 
 
-@pytest.mark.parametrize("kind", ["missing", "repeated", "3PL"])
-def test_matrices_of_all_kinds_are_selected_of(kind):
-    items = ItemParameters.from_difficulty(np.ones(40), np.linspace(-2, 2, 40))
-    abilities = np.linspace(-2, 2, 100)
-    how = {"missing": {"missing": 0.2}, "repeated": {"trials": 3}}.get(kind, {})
-    responses = simulate_responses(items, abilities, seed=0, **how)
-    model = kind if kind == "3PL" else "2PL"
-    result = quietly(lambda: fit(responses, model, standard_errors=False))
-    selection = quietly(lambda: select_items(result, 10, folds=3))
-    assert 0.02 < quietly(lambda: selection.expected_error) < 0.15
-    new = simulate_responses(items, abilities, seed=1)
-    scores = quietly(lambda: score(answers_to(new, selection.items), selection))
-    error = scores["expected_score"] - new.values.mean(axis=1)
-    assert np.sqrt(np.mean(error**2)) < 0.15
-
-
 def test_scores_are_estimated_from_the_file_of_a_selection(two_abilities, tmp_path):
     selection = quietly(lambda: select_items(two_abilities, 20))
     quietly(lambda: selection.save(tmp_path / "s.npz"))

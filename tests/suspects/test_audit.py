@@ -69,16 +69,6 @@ def test_items_answered_alike_are_one_line(found):
     assert " more" in found.shown(1).text(1)
 
 
-def test_without_its_responses_a_result_is_audited_by_what_was_saved(result, found, tmp_path):
-    result.save(tmp_path / "r.npz", include_responses=False)
-    back = irtkit.audit(irtkit.load(tmp_path / "r.npz"))
-    assert back.families is None
-    assert back.n_negative == found.n_negative > 0
-    assert {*back.suspects.index} <= {*found.suspects.index}
-    assert back.all_wrong == found.all_wrong
-    assert "item-12 " in str(back)  # nothing says that it is answered as item-1 is
-
-
 def test_a_suspect_item_can_be_read(responses):
     asked = [f"What is\n{item}\x1b[31m?  {'And why? ' * 20}" for item in responses.items]
     known = pd.DataFrame({"text": asked, "target": "42\a", "level": 1}, index=responses.items)
@@ -436,12 +426,3 @@ def test_scores_have_no_keys_and_an_audit_does_not_say_that_they_are_right():
     audited = irtkit.audit(irtkit.fit(generator.binomial(50, p) / 50))
     assert audited.prior is None
     assert "not searched" in audited.headline
-
-
-def test_of_pure_noise_nothing_is_to_be_read_or_dropped():
-    answers = (np.random.default_rng(0).random((20, 100)) < 0.6).astype(int)
-    with warnings.catch_warnings(action="ignore"):
-        result = irtkit.fit(answers)
-    assert not len(irtkit.audit(result).suspects)
-    said = {answer.code for answer in irtkit.health(result).answers}
-    assert said.isdisjoint({"items-to-drop", "separating", "suspects-first"})

@@ -157,44 +157,6 @@ def test_numbers_of_items_show_the_differences_that_they_are_said_to():
     assert "items-for-differences" in [finding.code for finding in found.answers]
 
 
-def test_what_can_be_dropped_is_named_with_the_reason():
-    generator = np.random.default_rng(1)
-    p = 1 / (1 + np.exp(-1.5 * (generator.normal(size=100)[:, None] - generator.normal(size=40))))
-    values = (generator.random(p.shape) < p).astype(int)
-    values[:, 0], values[:, 1], values[:, 2] = 1, values[:, 5], generator.integers(0, 2, 100)
-    found = irtkit.fit(values).health()
-    assert found.items["drop"].iloc[[0, 2]].tolist() == ["ceiling", "flat"]
-    assert sorted(found.items["drop"].iloc[[1, 5]]) == ["", "repeats"]
-    assert (found.items["drop"] != "").sum() == 3
-    finding = next(finding for finding in found.answers if finding.code == "items-to-drop")
-    assert (finding.values["n"], finding.values["flat"]) == (3, 1)
-
-
-def test_prompts_of_a_rubric_that_do_not_separate_are_named_by_audit_and_health():
-    n_systems, n_prompts, n_noise = 40, 30, 4
-    generator = np.random.default_rng(8)
-    slope, ability = (
-        generator.lognormal(0, 0.3, n_prompts),
-        generator.normal(size=(n_systems, 1, 1)),
-    )
-    thresholds = np.sort(generator.normal(size=(n_prompts, 4)), axis=1)
-    steps = np.cumsum(slope[:, None] * (ability - thresholds), axis=2)
-    p = np.exp(np.concatenate([np.zeros((n_systems, n_prompts, 1)), steps], axis=2))
-    p /= p.sum(axis=2, keepdims=True)
-    marks = (generator.random((n_systems, n_prompts, 1)) > p.cumsum(axis=2)[:, :, :-1]).sum(axis=2)
-    marks[:, :n_noise] = generator.integers(0, 5, (n_systems, n_noise))
-    result = irtkit.fit(irtkit.read_responses(pd.DataFrame(marks), levels=True))
-    noise = [str(k) for k in range(n_noise)]
-    health, audited = result.health(), irtkit.audit(result)
-    flat = health.items.index[health.items["drop"] == "flat"]
-    assert {*noise} <= {*flat}
-    assert len(flat) <= n_noise + 1
-    assert {*noise} <= {*audited.items.index}
-    codes = [finding.code for finding in health.answers]
-    assert "marks-at-ends" in codes
-    assert health.items["idle_levels"].between(0, 4).all()
-
-
 @pytest.mark.filterwarnings("ignore:Not unidimensional")
 @pytest.mark.parametrize(("correlation", "n_different"), [(1.0, 0), (0.3, 2)])
 def test_tasks_that_measure_different_abilities_are_named(correlation, n_different):

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.systems.printed import board_shown
 from irtkit.systems.tasks import share_interval
 from tests.commands import printed, refused
 
@@ -212,21 +211,3 @@ def test_the_command_prints_tasks_and_says_how_to_ask_for_them(tmp_path):
     assert "--by needs two systems" in refused("compare-systems suite.csv --by task", tmp_path)
     long_table(tmp_path, (20, 20))
     assert "weights" not in printed("leaderboard suite.csv", tmp_path)
-
-
-def test_two_nlu_tasks_are_ranked_as_one_board(shared_data):
-    tables = [
-        irtkit.read_responses(shared_data / f"nlu_{name}.csv.gz")
-        for name in ("rte", "commonsenseqa")
-    ]
-    frames = [one.to_frame().add_prefix(f"{k}/") for k, one in enumerate(tables)]
-    responses = irtkit.ResponseMatrix.from_frame(pd.concat(frames, axis=1))
-    task = {item: ["rte", "csqa"][int(item[0])] for item in responses.items}
-    result = irtkit.fit(responses, standard_errors=False)
-    board = result.leaderboard(by=task)
-    assert len(board) == 90
-    both = np.mean([one.mean(axis=1).loc[board.index] for one in frames], axis=0)
-    assert board["average"].to_numpy() == pytest.approx(both)
-    pooled = result.leaderboard()["rank"].loc[board.index]
-    assert (pooled - board["rank"]).abs().max() > 5
-    assert "csqa" in board_shown(board, 0.95).text()

@@ -339,24 +339,6 @@ def test_every_respondent_twice_leaves_the_maximum_and_shrinks_errors(values, mo
     np.testing.assert_allclose(ratio, np.sqrt(2), rtol=0.01)
 
 
-@cases(50)
-@given(tables(), st.data())
-def test_empty_respondents_and_items_change_nothing(values, data):
-    model, prior = model_and_prior(data)
-    n, m = values.shape
-    whole = np.full((n + 3, m + 2), -1, np.int8)
-    rows = np.sort(np.array(data.draw(st.permutations(range(n + 3))))[:n])
-    columns = np.sort(np.array(data.draw(st.permutations(range(m + 2))))[:m])
-    whole[np.ix_(rows, columns)] = values
-    one, other = fitted(values, model, prior), fitted(whole, model, prior)
-    # items without a response that a density speaks of take part, and sums have another order
-    near = NEAR / 10 if isinstance(prior, ItemPrior) else 0.0
-    found = other.parameters.intercept[columns]
-    np.testing.assert_allclose(found, one.parameters.intercept, rtol=0, atol=near)
-    np.testing.assert_allclose(other.ability[rows], one.ability, rtol=0, atol=near)
-    assert abs(other.log_likelihood - one.log_likelihood) <= near
-
-
 TABLES = {
     "leaderboard": lambda result, _: result.leaderboard(),
     "scores": lambda result, _: irtkit.score(result.responses, result),

@@ -1,7 +1,6 @@
 """What the ascent ends at: known posteriors, guessing, batches, seeds, and when it stops."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import betaln, expit, logit
 from scipy.stats import beta
@@ -212,29 +211,11 @@ def test_intervals_of_items_with_guessing_hold_what_they_say():
     assert np.mean(held) == pytest.approx(0.9, abs=0.045)
 
 
-def test_batches_bend_items_as_all_respondents_do():
-    responses, _ = bent_items(1200, 15, 3)
-    whole = fit(responses, "3PL", method="vi")
-    batches = fit(responses, "3PL", method=Variational(batch=300))
-    for name in NAMES:
-        errors = whole.items[f"{name}_se"]
-        off = ((batches.items[name] - whole.items[name]) / errors).to_numpy()
-        assert np.sqrt(np.mean(off**2)) < 0.2
-        assert (batches.items[f"{name}_se"] / errors).mean() == pytest.approx(1, abs=0.05)
-
-
 def test_chance_level_is_that_of_items_that_differ_in_guessing():
     # Beta(5, 17) has its mode at 0.2. One guessing for all items is likeliest at 0.155
     responses, _ = bent_items(600, 40, 3)
     learned = fit(responses, "3PL", method="vi").settings.prior["chance"]
     assert learned == pytest.approx(0.2, abs=0.03)
-
-
-def test_given_chance_level_is_kept():
-    responses, _ = bent_items(200, 10, 1)
-    options = responses.with_tables(pd.DataFrame({"n_options": 4}, index=responses.items))
-    for data, prior, chance in ((responses, WeakPrior(chance=0.3), 0.3), (options, "weak", 0.25)):
-        assert fit(data, "3PL", method="vi", prior=prior).settings.prior["chance"] == chance
 
 
 # Batches of respondents, which together are everybody
