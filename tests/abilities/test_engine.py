@@ -59,7 +59,7 @@ def dense_bifactor(y, b):
 
 
 @pytest.mark.parametrize(("name", "structure", "key"), [
-    ("sat12", "exploratory", "two"),
+    pytest.param("sat12", "exploratory", "two", marks=pytest.mark.slow),
     ("sat12", "bifactor", "bifactor"),
     ("two_abilities", "exploratory", "exploratory"),
     ("two_abilities", "task", "correlated"),

@@ -150,7 +150,7 @@ def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(tm
     assert "headroom" in run("health out", tmp_path).stdout
 
 
-@pytest.mark.parametrize("abilities", ["task", 2])
+@pytest.mark.parametrize("abilities", ["task", pytest.param(2, marks=pytest.mark.slow)])
 def test_selected_items_predict_the_score_better_than_random_ones(abilities, tmp_path):
     responses, _ = drawn(5, n=150, n_items=120, missing=0, correlation=0.4)
     held = responses.part(np.arange(110, 150))
@@ -164,7 +164,7 @@ def test_selected_items_predict_the_score_better_than_random_ones(abilities, tmp
         return float(np.sqrt(np.mean((found - actual) ** 2)))
 
     generator = np.random.default_rng(0)
-    random = [error(generator.choice(responses.items, 20, replace=False)) for _ in range(20)]
+    random = [error(generator.choice(responses.items, 20, replace=False)) for _ in range(10)]
     assert error(selection.items) < np.mean(random)
     assert 0.5 < error(selection.items) / selection.expected_error < 1.5
     assert irtkit.select_items(result, 40, folds=3).items[:20] == selection.items

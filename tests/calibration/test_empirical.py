@@ -47,7 +47,7 @@ def test_slopes_come_out_as_if_abilities_and_the_distribution_were_known(
     assert found < 0.98 * error(plain.items["discrimination"].to_numpy(), items)
 
 
-@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("spread", [pytest.param(0.3, marks=pytest.mark.slow), 0.5])
 def test_the_learned_distribution_is_that_of_the_items(spread):
     responses, _, _ = sample(60, 1500, 3, spread=spread, negative=0.04, standardised=True)
     learned = fit(responses, prior="empirical", standard_errors=False).settings.prior

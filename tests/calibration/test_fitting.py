@@ -54,7 +54,7 @@ def test_negative_slopes_are_found_and_the_scale_is_never_turned_over():
 
 @pytest.mark.parametrize(
     ("n_respondents", "n_items", "tolerance"),
-    [(200, 1000, 0.1), (100, 2000, 0.1), (12, 2000, 0.25)],
+    [(200, 1000, 0.1), pytest.param(100, 2000, 0.1, marks=pytest.mark.slow), (12, 2000, 0.25)],
 )
 def test_the_weak_prior_keeps_the_scale(n_respondents, n_items, tolerance):
     slopes, spreads = [], []
@@ -153,7 +153,7 @@ def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(gr
 
 @pytest.mark.parametrize(("shape", "model", "synthetic"), [
     ((1000, 5), "2PL", False),
-    ((12, 3000), "2PL", True),
+    ((12, 1500), "2PL", True),
     ((500, 50), "3PL", True),
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:No ability differences")
@@ -302,7 +302,7 @@ def test_real_matrices_give_finite_estimates(shared_data, model, synthetic):
 
 
 def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error():
-    responses, _, _ = sample(30, 2000, seed=15)
+    responses, _, _ = sample(30, 1000, seed=15)
     assert fit(responses, "2PL", quadrature=(21, 6.0)).quadrature.estimated_error > 1
     assert fit(responses, "2PL").quadrature.estimated_error < 30 * 0.001
 
@@ -400,7 +400,7 @@ def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards
             seen.update(library["num_threads"] for library in libraries.info())
             return super().at(*arguments, **options)
 
-    responses = [sample(200, 12, seed=seed)[0] for seed in range(12)]
+    responses = [sample(200, 12, seed=seed)[0] for seed in range(6)]
     alone = [fit(part).log_likelihood for part in responses]
     with libraries.limit(limits=2), ThreadPoolExecutor(4) as pool:
         before = libraries.info()

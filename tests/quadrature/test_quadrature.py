@@ -110,7 +110,10 @@ def test_sums_are_those_of_the_posteriors_and_the_gradient_their_derivative(
             assert sums.gradient[item, k] == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
+@pytest.mark.parametrize(
+    ("model", "missing", "trials"),
+    [*(pytest.param(*of, marks=slow) for of in CELLS[:3]), *CELLS[3:]],
+)
 @pytest.mark.parametrize(
     ("synthetic", "interpolated"), [(True, True), pytest.param(False, False, marks=slow)]
 )
