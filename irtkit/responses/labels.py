@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -139,6 +140,34 @@ def tasks_and_ids(labels: Iterable[str], item_table: Any) -> list[tuple[str, str
     return pairs
 
 
+class _Column:
+    """Distinct values of a column of labels, over all of its blocks."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.plain: list[str] = []  # The same normalised, empty if missing.
+        self._numbers: dict[Any, int] = {}
+        self._dictionary: Any = None
+        self._of_dictionary = np.empty(0, np.int64)
+
+    def numbers(self, column: Any) -> NDArray[np.int64]:
+        """Number of the value in every row of a block."""
+        places, distinct = _factorised(column)
+        is_same = type(self._dictionary) is type(distinct) and self._dictionary.equals(distinct)
+        if not is_same:
+            self._dictionary = distinct
+            values = distinct.to_pylist() if hasattr(distinct, "to_pylist") else distinct.tolist()
+            values.append(None)
+            for value in values:  # most are known from another block
+                if value not in self._numbers:
+                    self._numbers[value] = len(self.texts)
+                    text = "" if is_missing_label(value) else str(value)
+                    self.texts.append(text)
+                    self.plain += normalised([text])
+            self._of_dictionary = np.array([self._numbers[value] for value in values])
+        return self._of_dictionary[places]
+
+
 class Labels:
     """Numbers of the labels in one column, or in several that are joined with "/".
 
@@ -163,28 +192,35 @@ class Labels:
         """Values of the columns that each name is made of."""
         self.merged: dict[str, str] = {}
         self._numbers: dict[str, int] = {}  # By the normalised label.
-        self._written: dict[Any, int] = {}
-        self._dictionary: Any = None
-        self._known = np.empty(0, np.int32)  # Number of each entry of the dictionary.
+        self._columns = defaultdict[int, _Column](_Column)
+        self._rows = defaultdict[int, dict[int, int]](dict)  # Numbers of values side by side.
+        self._known = np.empty(0, np.int32)  # Number of the label of these values.
 
     def numbers(self, columns: Sequence[Any], place: str, start: int) -> NDArray[np.int32]:
         """Number of every row of a block that begins at a row of the table."""
         import pandas as pd
 
-        which, distinct = _factorised(columns[0]) if len(columns) == 1 else _joined(columns)
-        is_same = type(self._dictionary) is type(distinct) and self._dictionary.equals(distinct)
-        if not is_same:
-            self._dictionary = distinct
-            self._known = np.full(len(distinct) + 1, _NO_LABEL, np.int32)
+        parts = [self._columns[k].numbers(column) for k, column in enumerate(columns)]
+        which = parts[0]
+        for k, values in enumerate(parts[1:]):
+            places, pairs = pd.factorize(which << 32 | values)
+            of_pairs = self._rows[k]
+            of_block = [of_pairs.setdefault(pair, len(of_pairs)) for pair in pairs.tolist()]
+            which = np.array(of_block, np.int64)[places]
+        n_new = max(int(which.max(initial=-1)) + 1 - len(self._known), 0)
+        self._known = np.append(self._known, np.full(n_new, _NO_LABEL, np.int32))
         numbers: NDArray[np.int32] = self._known[which]
         if numbers.min(initial=0) < 0:
-            places = pd.unique(which[(numbers < 0) & (which >= 0)])
-            values = distinct.take(places)
-            values = values.to_pylist() if hasattr(values, "to_pylist") else values.tolist()
-            for value in values:  # most are known from another block
-                if value not in self._written:
-                    self._written[value] = self._number(value)
-            self._known[places] = [self._written[value] for value in values]
+            rows = np.flatnonzero(numbers < 0)
+            rows = rows[~pd.Series(which[rows]).duplicated()]
+            texts = list[list[str]]()
+            plain = list[list[str]]()
+            for k, values in enumerate(parts):
+                of_column = values[rows].tolist()
+                texts.append([self._columns[k].texts[n] for n in of_column])
+                plain.append([self._columns[k].plain[n] for n in of_column])
+            new = map(self._number, zip(*texts, strict=True), zip(*plain, strict=True))
+            self._known[which[rows]] = [*new]
             numbers = self._known[which]
             if (unknown := numbers == _NO_LABEL).any():
                 values = {"row": start + int(unknown.argmax()) + 1, "column": [*self.columns]}
@@ -195,17 +231,15 @@ class Labels:
         """Label of values of the columns."""
         return in_task(*parts) if self.prefixed else "/".join(parts)
 
-    def _number(self, value: Any) -> int:
-        given = value if isinstance(value, tuple) else (value,)
-        parts = tuple("" if is_missing_label(part) else str(part) for part in given)
-        named = parts[:-1] if self.described else parts
-        if any(map(is_missing_label, given[: len(named)])):
+    def _number(self, parts: tuple[str, ...], plain_parts: tuple[str, ...]) -> int:
+        n_named = len(parts) - self.described
+        if not all(plain_parts[:n_named]):
             return _NO_LABEL
-        written = self.joined(named)
+        written = self.joined(parts[:n_named])
         if written in self.ignored:
             self.ignored[written] = True
             return _IGNORED
-        (plain,) = normalised([written])
+        plain = self.joined(plain_parts[:n_named])
         number = self._numbers.setdefault(plain, len(self.names))
         if number == len(self.names):
             self.names.append(written)
@@ -239,21 +273,6 @@ def _factorised(column: Any) -> tuple[Array, Any]:
     places = column.indices
     places = places.cast("int64").fill_null(-1) if places.null_count else places
     return places.to_numpy(zero_copy_only=False), column.dictionary
-
-
-def _joined(columns: Sequence[Any]) -> tuple[Array, Any]:
-    """Place of every row's tuple of values among the distinct tuples, and these."""
-    import pandas as pd
-
-    which = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        places, values = _factorised(column)
-        which = pd.factorize(which * (len(values) + 1) + places)[0]
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))
-    parts = [column.take(first) for column in columns]
-    parts = [part.to_pandas() if hasattr(part, "to_pandas") else part for part in parts]
-    rows = [*zip(*(np.asarray(part, dtype=object) for part in parts), strict=True)]
-    return which, pd.Index(rows, tupleize_cols=False)
 
 
 def by_label(

@@ -234,9 +234,14 @@ def _on_scale(table: Table, positions: list[int]) -> bool:
         block, _ = next(table.columns(positions))
     except (ValueError, StopIteration):  # lists or objects, or no rows
         return False
-    *cell, response, other = (pd.Series(_values(column)) for column in block)
-    marks, rival = (pd.to_numeric(column, errors="coerce") for column in (response, other))
-    if rival.isna().any() or not rival.between(marks.min(), marks.max()).all():
+    place, values = distinct(_values(block.pop()))
+    rival = pd.to_numeric(pd.Series(values), errors="coerce").reindex(place)
+    if rival.isna().any():
+        return False
+    rival = rival.reset_index(drop=True)
+    *cell, response = (pd.Series(_values(column)) for column in block)
+    marks = pd.to_numeric(response, errors="coerce")
+    if not rival.between(marks.min(), marks.max()).all():
         return False
     if (rival % 1 > 0).any() and not (marks % 1 > 0).any():  # finer
         return False
