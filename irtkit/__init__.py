@@ -8,6 +8,7 @@ A public name is imported when it is first used. `__init__.pyi` says where each 
 """
 
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import lazy_loader
@@ -37,6 +38,8 @@ def __getattr__(name: str) -> Any:
         if not getattr(public, "__module__", "").startswith(("irtkit.io.", "irtkit.responses.")):
             import_module("irtkit.results")  # which gives results their methods
         return public
+    if name in {module.name for module in iter_modules(__path__)} - {"__main__"}:
+        return import_module(f"{__name__}.{name}")  # as after another module has imported it
     raise no_attribute("irtkit", name, __all__, {})
 
 

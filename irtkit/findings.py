@@ -354,7 +354,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "some-tasks": "only some of the tables have the column {column} of tasks",
     "no-label": "row {row} lacks a label in {column}",
     "no-task": "{task} is not a task of this table[[, whose tasks are {tasks}]]",
-    "no-key": "the key {key} is neither a file nor the label of a row",
+    "no-key": "the key {key} is neither a file nor the label of a row nor a column of a long table",
     "key-missing": "the key lacks a right answer for {items}",
     "no-match": "none of {n:answer} equals the right answer of its item",
     "marked": "{n:answer} compared with the key, {n_right} right",

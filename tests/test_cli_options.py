@@ -188,6 +188,9 @@ REFUSED = {
     "leaderboard r.csv --clusters nowhere.csv": "--clusters nowhere.csv: no such file",
     "leaderboard r.csv --families r.csv": "needs two columns, of labels and families",
     "fit r.csv runs/r.csv": "Quote a pattern",
+    "compare r.csv one two": "irtkit compare-systems for systems",
+    "select r.csv -n 20": "irtkit select has -k, --families",
+    "select r.csv --kfolds 2": "did you mean '--folds'?",
 }
 
 

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 import irtkit
 from irtkit.cli import main
-from irtkit.cli.process import _text_of
+from irtkit.cli.process import _text_of, wrapped
 from irtkit.findings import Finding, IRTWarning, ReadingError, Remedy, spelled_as_options
 from tests.commands import printed, refused
 from tests.crowds import crowd
@@ -151,6 +151,16 @@ def on_a_terminal(line, width, folder, *, code=0):
     assert process.wait() == code, written.decode()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
     return [one.split("\r")[-1].rstrip() for one in text.replace("\r\n", "\n").split("\n")]
+
+
+@pytest.mark.parametrize("piece", ["'a label'", "irtkit compare-systems A.csv", "--key FILE"])
+def test_labels_and_what_is_to_be_typed_are_not_broken(piece):
+    for n in range(60, 80):
+        lines = wrapped(f"{'a' * n} {piece}. The {piece}, the system's and others' words").split(
+            "\n"
+        )
+        assert max(map(len, lines)) <= 80
+        assert "".join(lines).count(piece) == 2
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 
 import irtkit
 from irtkit.cli.commands import cli
-from irtkit.cli.outputs import scores_shown
+from irtkit.scoring.scores import scores_shown
 from irtkit.suspects.audit import _HEADINGS as AUDIT
 
 ROOT = Path(__file__).parents[1]

@@ -13,11 +13,11 @@ PACKAGE = Path(__file__).parents[1] / "irtkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 # fmt: off
 LAYERS = (
-    "checks", "findings", "capabilities", "files", "printed", "progress", "threads", "responses",
-    "io", "storage", "irf", "data", "quadrature", "simulation", "calibration", "abilities",
-    "fitting", "scoring", "diagnostics", "suspects", "systems", "judges", "selection", "difficulty",
-    "prediction", "curves", "datasets", "pictures", "plots", "report", "results", "inspect_ai",
-    "", "cli", "__main__",
+    "checks", "findings", "capabilities", "files", "printed", "frames", "progress", "threads",
+    "responses", "io", "storage", "irf", "data", "quadrature", "simulation", "calibration",
+    "abilities", "fitting", "scoring", "diagnostics", "suspects", "systems", "judges", "selection",
+    "difficulty", "prediction", "curves", "datasets", "pictures", "plots", "report", "results",
+    "inspect_ai", "", "cli", "__main__",
 )
 # fmt: on
 """From the first to the last. "" is the package itself, with its public names."""
@@ -61,6 +61,15 @@ def test_a_function_is_found_after_its_room_is_imported():
     command = [sys.executable, "-c", code]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert printed.count("<function") == 2
+
+
+def test_a_submodule_is_the_same_before_and_after_it_was_imported():
+    rooms = {path.relative_to(PACKAGE).with_suffix("").parts[0] for path in MODULES}
+    rooms -= {"__main__", *irtkit.__all__}
+    code = f"import irtkit; print(*(getattr(irtkit, name).__name__ for name in {sorted(rooms)}))"
+    command = [sys.executable, "-c", code]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert printed.split() == [f"irtkit.{name}" for name in sorted(rooms)]
 
 
 FIT_OF_ARRAY = """

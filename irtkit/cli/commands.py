@@ -589,7 +589,7 @@ def _score(given: SimpleNamespace) -> None:
     how = reading_for(items, given.responses, how_to_read(given))
     matrix = read_rows(given.responses, **how)
     scores = irtkit.score(matrix, items, given.method, level=given.level)
-    show(given, outputs.scores_shown(scores, given.level), scores)
+    show(given, scores.shown(), scores)
 
 
 @cli.declare

@@ -20,6 +20,7 @@ import click
 
 from irtkit.calibration.result import RESULT_FILE
 from irtkit.capabilities import answer_to
+from irtkit.checks import did_you_mean
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import check_writable, to_be_written
 from irtkit.io.tables import TABLE_ENDINGS
@@ -299,6 +300,27 @@ class _Help(click.Command):
 
     examples = ""
     column = 28  # Where the text about an option begins.
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take what was typed. What is refused is an error that names what to type."""
+        options = [param for param in self.params if isinstance(param, _Option)]
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            names = [option.opts[0] for option in options if option.section == "Options"]
+            hint = did_you_mean(error.option_name, (option.opts[0] for option in options))
+            if names and not hint:
+                hint = f". irtkit {self.name} has {', '.join(names)}"
+            text = f"No such option {error.option_name}{hint}"
+            raise click.BadOptionUsage(error.option_name, text, ctx) from None
+        except click.UsageError as error:
+            # a plain UsageError is arguments too many: the shell expanded a pattern
+            if type(error) is not click.UsageError:
+                raise
+            answer = answer_to(str(self.name))
+            other = "" if answer is None else f". See also {answer.command}"
+            quote = "Quote a pattern, as in 'runs/*.eval', or merge paths with irtkit merge"
+            raise click.UsageError(f"{error.format_message()}. {quote}{other}", ctx) from None
 
     def sections(self, ctx: click.Context) -> dict[str, Rows]:
         """Return names and texts of the options by section."""

@@ -31,11 +31,6 @@ if TYPE_CHECKING:
     from irtkit.findings import Finding
     from irtkit.judges import Judges
 
-_SCORES = (
-    *("task", "ability", "ability_se", "accuracy", "expected_score", "expected_score_low"),
-    *("expected_score_high", "status"),
-)
-"""What is printed of a score."""
 _OUTCOMES = (
     *("converged", "n_iterations", "log_likelihood", "elbo", "aic", "bic"),
     *("n_parameters", "latent_mean", "latent_mean_se", "latent_sd", "latent_sd_se"),
@@ -220,25 +215,6 @@ def show(given: SimpleNamespace, shown: Shown, table: pd.DataFrame | None = None
 def with_severity(finding: Finding) -> str:
     """A finding and how serious it is."""
     return f"{finding.severity}: {finding}"
-
-
-def scores_shown(scores: pd.DataFrame, level: float) -> Shown:
-    """Scores, and what their columns are."""
-    names = {"ability_se": "se", "expected_score": "score"}
-    if "status" not in scores:  # several abilities
-        return Shown("", scores.drop(columns=["accuracy", "n_responses"], errors="ignore"))
-    columns = [name for name in _SCORES if name in scores]
-    legend = ["accuracy: on the calibrated items that were answered"] * ("accuracy" in scores)
-    if "expected_score" in scores:
-        all_items = "all items of the task" if "task" in scores else "all calibrated items"
-        legend.append(f"score: proportion correct that is expected on {all_items}")
-        names |= {f"expected_score_{end}": end for end in ("low", "high")}
-        legend.append(f"low, high: {percent(level)} interval for systems like the calibrated ones")
-    if "open" in set(scores["status"]):
-        legend.append("open: high counts all items not asked as right: few systems score so high")
-    if "beyond" in set(scores["status"]):
-        legend.append("beyond: the score may be above those of nearly all calibrated systems")
-    return Shown("", scores[columns].rename(columns=names), legend)
 
 
 def differential_shown(tests: pd.DataFrame, fdr: float) -> Shown:

@@ -18,6 +18,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from logging.handlers import MemoryHandler
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -37,6 +38,13 @@ _ENDS = {
 """Signals that end a command, and the word that is printed."""
 _OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
 """Errors that are shown in one line. All others leave their trace."""
+_IN_ONE_PIECE = re.compile(
+    r"(?<!\w)(?:'[^']*'"
+    r'|"[^"]*"'
+    r"|irtkit [a-z]+(?:-[a-z]+)*(?: (?:-\S+|[A-Z]+\b))*"
+    r"|--?[a-z]\S* \S+)"
+)
+"""A label in quotes, a command, or an option with its value."""
 
 
 def run(cli: click.Group) -> None:
@@ -93,13 +101,12 @@ def _code(cli: click.Group, spelled: dict[str, str]) -> int:
         return 128 + asked.number
     except click.ClickException as error:
         text = error.format_message()
-        # a plain UsageError of a command is arguments too many: the shell expanded a pattern
-        if type(error) is click.UsageError and error.ctx and error.ctx.command is not cli:
-            text += ". Quote a pattern, as in 'runs/*.eval', or merge paths with irtkit merge"
     except _OF_INPUT as error:
         text = _text_of(error, spelled)
     line = f"irtkit: error: {_one_line(text)}"
-    click.echo(wrapped(line) if sys.stderr.isatty() else line, err=True)
+    if sys.stderr.isatty():
+        line = wrapped(line, min(WIDTH, get_terminal_size().columns))
+    click.echo(line, err=True)
     return 2
 
 
@@ -175,10 +182,11 @@ def _tell(message: str) -> None:
     click.echo(wrapped(f"irtkit: {printable(message)}"), err=True)
 
 
-def wrapped(line: str) -> str:
-    """Lines of 80 columns. A path that is longer stays in one piece."""
+def wrapped(line: str, width: int = WIDTH) -> str:
+    """Lines of 80 columns. Paths, labels in quotes and what is to be typed stay in one piece."""
     how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-    return textwrap.fill(line, WIDTH, subsequent_indent="  ", **how)
+    text = _IN_ONE_PIECE.sub(lambda piece: piece[0].replace(" ", "\xa0"), line)
+    return textwrap.fill(text, width, subsequent_indent="  ", **how).replace("\xa0", " ")
 
 
 def _one_line(message: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from irtkit.checks import did_you_mean, first_names, short
 from irtkit.findings import ReadingError, Remedy, failed
@@ -109,11 +109,11 @@ def long_roles(
     *,
     judge: str | None = None,
     family: str | None = None,
-    keyed: bool = False,
+    key: Any = None,
 ) -> Roles:
     """Columns of a long table; a column that is not named is recognised by its usual names.
 
-    With a key of the items (`keyed`) the response is the column of answers.
+    With a key of the items the response is the column of answers. The key may be a column too.
     """
     judges = named(header, "judge", None if judge == USUAL else judge)
     judges = [recognised(header, "judge")] if judge == USUAL else judges
@@ -129,14 +129,18 @@ def long_roles(
     taken = {*rows, *items, *cells}
     answers = usual_columns(header, "answer", taken)
     compared = bool(answers) and not cells
-    compared &= keyed or not usual_columns(header, "response", taken)
+    compared &= key is not None or not usual_columns(header, "response", taken)
     if compared:
         cells = answers[:1]
     cells = cells or [recognised(header, "response", taken)]
     if len({*rows, *items, *cells}) < len(rows) + len(items) + 1:
         raise ValueError("respondent, item and response must name different columns")
     task = None if item is not None else task_position(header, {*rows, *items, *cells})
-    targets = usual_columns(header, "target", taken) if compared and not keyed else []
+    targets: list[int] = []
+    if isinstance(key, str) and key in header:
+        targets = named(header, "key", key)
+    elif compared and key is None:
+        targets = usual_columns(header, "target", taken)
     others = [next(iter(places), None) for places in (targets, judges, families)]
     return Roles(rows, items, cells[0], task, *others)
 

@@ -200,7 +200,7 @@ def _roles(table: Table, settings: Settings) -> Roles:
     header = ["" if k in out else name for k, name in enumerate(table.header)]
     columns = settings.respondent, settings.item, settings.response
     how: Any = {"judge": settings.judge, "family": settings.family}
-    roles = long_roles(header, *columns, **how, keyed=settings.key is not None)
+    roles = long_roles(header, *columns, **how, key=settings.key)
     others = rival_columns(table, header, roles)
     if others and settings.response is None and settings.key is None:
         raise several_columns("response", [header[k] for k in (roles.response, *others)])
@@ -329,7 +329,8 @@ def of_answers(
         key = settings.key
         if isinstance(key, str):
             if key not in respondents:
-                raise failed("no-key", key=key)
+                turned = (ask("transpose", transpose=True),) if key in items else ()
+                raise failed("no-key", *turned, key=key)
             row_of_key = respondents.index(key)
             is_key = rows == row_of_key
             labels = [items[k] for k in columns[is_key]]

@@ -96,7 +96,7 @@ class Settings:
     )
     key: Any = _setting(
         "FILE|LABEL",
-        "Right answers: a table of items and answers, or the label of the row that holds them.",
+        "Right answers: a table of items and answers, or the row or column that holds them.",
         of="labels",
     )
     threshold: float | None = _setting(

@@ -29,9 +29,11 @@ from irtkit.data.patterns import blocks, float_blocks, patterns_of
 from irtkit.files import as_path
 from irtkit.findings import Finding, warn
 from irtkit.fitting import responses_for
+from irtkit.frames import Scored, ShownFrame
 from irtkit.io.logs import holds_logs
 from irtkit.io.samples import CHOSEN
 from irtkit.irf import ItemParameters
+from irtkit.printed import Shown, percent
 from irtkit.quadrature.posterior import ItemCurves, Posterior, nodes_for
 from irtkit.responses.labels import tasks_and_ids
 
@@ -50,6 +52,11 @@ if TYPE_CHECKING:
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
 _FORMAT = storage.Format("irtkit selection", 4)
+_SHOWN = (
+    *("task", "ability", "ability_se", "accuracy", "expected_score", "expected_score_low"),
+    *("expected_score_high", "status"),
+)
+"""Columns that are printed."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +202,8 @@ def score(
     matrix = responses_for(responses, **reading)
     chosen = _chosen(matrix)
     if chosen.empty:
-        return _scored(matrix, scale, method, level, np.full(matrix.n_respondents, np.nan))
+        scores = _scored(matrix, scale, method, level, np.full(matrix.n_respondents, np.nan))
+        return ShownFrame.of(Scored(scores, level, scores_shown))
     tables = []
     for task in map(str, chosen):
         misfit = chosen[task]
@@ -207,7 +215,26 @@ def score(
         table = _scored(part, of_scale, method, level, misfit.to_numpy(np.float64))
         table.insert(0, "task", task)
         tables.append(table[misfit.notna().to_numpy() | (table["n_responses"] > 0)])
-    return pd.concat(tables)
+    return ShownFrame.of(Scored(pd.concat(tables), level, scores_shown))
+
+
+def scores_shown(scores: pd.DataFrame, level: float) -> Shown:
+    """Scores, and what their columns are."""
+    names = {"ability_se": "se", "expected_score": "score"}
+    if "status" not in scores:  # several abilities
+        return Shown("", scores.drop(columns=["accuracy", "n_responses"], errors="ignore"))
+    columns = [name for name in _SHOWN if name in scores]
+    legend = ["accuracy: on the calibrated items that were answered"] * ("accuracy" in scores)
+    if "expected_score" in scores:
+        all_items = "all items of the task" if "task" in scores else "all calibrated items"
+        legend.append(f"score: proportion correct that is expected on {all_items}")
+        names |= {f"expected_score_{end}": end for end in ("low", "high")}
+        legend.append(f"low, high: {percent(level)} interval for systems like the calibrated ones")
+    if "open" in set(scores["status"]):
+        legend.append("open: high counts all items not asked as right: few systems score so high")
+    if "beyond" in set(scores["status"]):
+        legend.append("beyond: the score may be above those of nearly all calibrated systems")
+    return Shown("", scores[columns].rename(columns=names), legend)
 
 
 def _chosen(matrix: ResponseMatrix) -> pd.DataFrame:

@@ -252,6 +252,9 @@ def _all_pairs(
     """A row for every pair of chosen systems that responses link, the better one first."""
     import pandas as pd
 
+    from irtkit.frames import Scored, ShownFrame
+    from irtkit.systems.printed import pairs_shown
+
     n_systems = int(chosen.sum())
     n_pairs = n_systems * (n_systems - 1) // 2
     if n_pairs > _MOST_PAIRS:
@@ -274,7 +277,8 @@ def _all_pairs(
         del columns["n_clusters"]
         different = pairs_apart(scores, order, level=level, seed=seed)[places]
         tables.append(pd.DataFrame({**pairs, **columns, "different": different}))
-    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    pairs_of_all = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    return ShownFrame.of(Scored(pairs_of_all, level, pairs_shown))
 
 
 def _columns(

@@ -7,7 +7,6 @@ answers, so that systems that met easier items gain nothing by it.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from irtkit.data.families import family_names
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
 from irtkit.fitting import result_for
-from irtkit.printed import InNotebooks, Shown
 from irtkit.systems.printed import board_shown
 from irtkit.systems.ranks import (
     groups_of,
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
+    from irtkit.printed import Shown
 
 THESE, LIKE_THESE = "these", "like these"  # What ranks are about.
 _RANKS = ("rank", "rank_low", "rank_high")
@@ -199,6 +198,8 @@ def ranked(
     import pandas as pd
     from scipy.special import ndtri
 
+    from irtkit.frames import ShownFrame
+
     result = result_for("leaderboard", result)
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
@@ -267,9 +268,7 @@ def ranked(
     if by is None and n_reversed > _MOST_REVERSED * n_apart:
         values = {"n": n_reversed, "n_pairs": n_apart}
         findings.append(Finding("ability-reversed", "warning", values))
-
-    object.__setattr__(board, "_repr_html_", partial(InNotebooks.html_of, Board(board, level, of)))
-    return board, findings
+    return ShownFrame.of(Board(board, level, of)), findings
 
 
 def improbable_right(result: FitResult) -> Array:

@@ -303,6 +303,7 @@ FORMS = {
                                      key=dict.fromkeys(ITEMS, 2)),
     "key in a row": asks("answers", KEYED, key="KEY"),
     "answers and targets": reads(TARGETS),
+    "a key in a column": reads(TARGETS.rename(columns={"target": "official"}), key="official"),
     "a grade": asks("no-response-column", LONG.rename(columns={"score": "grade"}),
                     response="grade"),
     "a blank behind a system": says("labels-merged", LONG.assign(

@@ -21,6 +21,23 @@ from tests.crowds import crowd, fitted
 pytestmark = pytest.mark.filterwarnings("ignore:Unknown misfit")
 
 
+def test_tables_of_systems_are_printed_with_all_columns_that_fit():
+    result = fitted("small")
+    scores, board = score(result.responses, result), result.leaderboard()
+    for table, column in (
+        (scores, "status"),
+        (board, "tied"),
+        (result.compare_systems(), "differ"),
+    ):
+        lines = str(table).split("\n")
+        assert max(map(len, lines)) <= 80
+        assert column in str(table)
+        assert "..." not in str(table)
+        assert type(table.head(2)) is pd.DataFrame
+        table["new"] = 1
+        assert "new" in str(table)
+
+
 # Claims about abilities on items that are calibrated
 def spread(n_items):
     """Items with a slope of 1 and difficulties from −2 to 2."""
