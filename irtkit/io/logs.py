@@ -75,11 +75,7 @@ _COMPANIONS = (
 )
 """Name and first characters of files that describe logs next to them, and names of these logs."""
 BESIDE = "beside"  # Instead of a format: the file describes the logs next to it.
-_RUN = (
-    *("path", "format", "version", "respondent", "task", "written", "run", "unfinished"),
-    *("n_samples", "n_failed", "failure", "n_planned", "default", "doubt"),
-)
-"""Fields of `Samples` that are columns of the table of runs."""
+_MARK = ["run", "n", "metric", "filter", "measure", "is_mark", "binary"]
 _SYSTEM, _KIND = ["respondent", "task"], ["format", "task"]
 _REPEATS = {"count": "count", "first": "first", "last": "last", "majority": "mean>=0.5"}
 _CHOICES = tuple(Remedy({"repeats": rule}, purpose) for purpose, rule in _REPEATS.items())
@@ -115,23 +111,30 @@ class Logs:
             numbers.append(number)
         part = np.array(numbers, np.int32)
         for measure, (places, values) in samples.scores.items():
-            positions = np.array(places, np.int32)
-            scores, is_mark = scores_of(measure, values), measure not in samples.not_marks
+            scores = scores_of(measure, values)
             missing = np.isnan(scores)
-            if is_mark or not missing.all():
-                binary = bool(((scores == 0) | (scores == 1) | missing).all())
-                mark = len(self.samples), len(scores), *measure, str(measure), is_mark, binary
-                wrong = np.isin(positions, samples.errors)
-                self._scores.append((mark, part[positions], scores, wrong))
+            is_mark = measure not in samples.not_marks
+            if missing.all() and not is_mark:
+                continue
+            mark = {
+                "run": len(self.samples),
+                "n": len(scores),
+                "metric": measure.metric,
+                "filter": measure.filter,
+                "measure": str(measure),
+                "is_mark": is_mark,
+                "binary": bool(((scores == 0) | (scores == 1) | missing).all()),
+            }
+            positions = np.array(places, np.int32)
+            is_error = np.isin(positions, samples.errors)
+            self._scores.append((mark, part[positions], scores, is_error))
         self.samples.append(replace(samples, items={}, scores={}, described={}))
         self.parts.append(part)
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """One row per run: file, format, respondent, task, time, status and counts."""
-        columns = {name: [getattr(run, name) for run in self.samples] for name in _RUN}
-        columns["n_errors"] = [len(run.errors) for run in self.samples]
-        return _frame(columns)
+        """One row per run with the fields of `Samples`."""
+        return _frame([*map(vars, self.samples)])
 
     @cached_property
     def items(self) -> pd.DataFrame:
@@ -145,9 +148,8 @@ class Logs:
 
         `name` is the metric, with its filter if it has several.
         """
-        self._scores.sort(key=lambda score: self.samples[score[0][0]].written)
-        columns = ["run", "n", "metric", "filter", "measure", "is_mark", "binary"]
-        marks = _frame([mark for mark, *_ in self._scores], columns=columns)
+        self._scores.sort(key=lambda score: self.samples[score[0]["run"]].written)
+        marks = _frame([mark for mark, *_ in self._scores], columns=_MARK)
         marks = marks.join(self.runs[_KIND], on="run")
         several = marks.groupby([*_KIND, "metric"])["filter"].transform("nunique") > 1
         return marks.assign(name=marks["measure"].where(several, marks["metric"]))
@@ -156,10 +158,19 @@ class Logs:
     def rows(self) -> pd.DataFrame:
         """The long table: row of `marks`, row of `items`, value, and whether it is an error."""
         mark = np.arange(len(self.marks), dtype=np.int32).repeat(self.marks["n"])
-        parts = zip(*(score[1:] for score in self._scores), strict=True)
-        table = dict(zip(("item", "value", "error"), map(np.concatenate, parts), strict=True))
+        _, items, values, errors = zip(*self._scores, strict=True)
         self._scores = []
-        return _frame({"mark": mark, **table}, copy=False)
+        columns = {
+            "mark": mark,
+            "item": np.concatenate(items),
+            "value": np.concatenate(values),
+            "error": np.concatenate(errors),
+        }
+        return _frame(columns, copy=False)
+
+    def of_runs(self, runs: pd.DataFrame) -> pd.DataFrame:
+        """Rows of `marks` of some runs."""
+        return self.marks[self.marks["run"].isin(runs.index)]
 
     def summary(self) -> pd.DataFrame:
         """One row per format and task: systems, counts, names of marks and of other numbers."""
@@ -170,11 +181,13 @@ class Logs:
             is_mark = common["is_mark"].astype(bool)
             rows[kind] = {
                 "systems": group["respondent"].unique().tolist(),
-                **group[["n_samples", "n_failed", "n_errors"]].sum(),
+                "n_samples": group["n_samples"].sum(),
+                "n_errors": group["errors"].map(len).sum(),
                 "metrics": common.loc[is_mark, "measure"].tolist(),
                 "numbers": common.loc[~is_mark, "measure"].tolist(),
             }
-        return _frame([*rows.values()], index=_frame([*rows], columns=_KIND).set_index(_KIND).index)
+        kinds = _frame([*rows], columns=_KIND)
+        return _frame([*rows.values()]).set_index([kinds[name] for name in _KIND])
 
 
 def _frame(table: Any, **how: Any) -> pd.DataFrame:
@@ -268,8 +281,10 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
     folder = Path(os.path.commonpath([file.absolute().parent for file in files]))
     for file in files:
         name = form if form is not None and len(files) == 1 else _log_format_of(file)
+        if name == BESIDE:
+            continue
         if name not in LOG_FORMATS or form not in {None, name}:
-            logs.skipped += [] if name == BESIDE else [file]
+            logs.skipped.append(file)
             continue
         try:
             with naming(file):
@@ -285,9 +300,9 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
             logs.add(run)
     if errors and not logs.samples:
         raise errors[0]
-    for failure in errors:
-        reason = failure.finding.reason
-        logs.notes.append(_warning("unreadable-file", file=failure.place, reason=reason))
+    for error in errors:
+        reason = error.finding.reason
+        logs.notes.append(_warning("unreadable-file", file=error.place, reason=reason))
     for code, tables in (("skipped-tables", True), ("skipped-files", False)):
         names = [file.name for file in logs.skipped if is_table(file) == tables]
         if names:
@@ -309,53 +324,52 @@ def _read(file: Path, name: str, described: Described) -> list[Samples]:
 
 def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> ResponseMatrix:
     """Return the response matrix of logs. Findings are added."""
-    import pandas as pd
-
     if settings.errors not in {None, "missing"}:
         raise ValueError(f"errors must be 'missing' or None, got {settings.errors!r:.80}")
     findings += logs.notes
     runs = _chosen_runs(logs, settings, findings)
-    for run in runs.index:
-        findings += logs.samples[run].findings
+    for samples in runs["findings"]:
+        findings += samples
     marks = _chosen_marks(logs, runs, settings)
     items = _chosen_items(logs, runs)
-    respondents, labels = tuple(runs["respondent"].unique()), tuple(items["label"])
-    row_of = np.zeros(len(logs.samples), np.int32)
-    row_of[runs.index] = runs["respondent"].factorize()[0]
-    column_of = pd.Index(labels).get_indexer(logs.items["label"].array).astype(np.int32)
-    rows = logs.rows[logs.rows["mark"].isin(marks.index)]
-    row = row_of[logs.marks["run"]][rows["mark"]]
-    column, values = column_of[rows["item"]], rows["value"].to_numpy()
-    described = list(logs.described.items())
-    table = _table([_description(*described[k]) for k in items.index], labels)
+    respondents, labels = tuple(runs["respondent"].unique()), tuple(items.index)
+    records = []
+    for (task, _, _), item in map([*logs.described.items()].__getitem__, items):
+        fields = {"task": task, "text": item.text, "target": item.target}
+        for name, value in item.metadata.items():
+            fields[f"metadata.{name}" if name in fields else name] = value
+        records.append(fields)
+    table = _table(records, labels)
+    answers = _answers(logs, runs, marks, labels)
+    row, column = (answers[name].cat.codes.to_numpy() for name in ("respondent", "item"))
     metrics = None
     if settings.judge is None:
-        metrics = _metrics(logs, runs, (row_of, respondents), (column_of, labels))
+        metrics = _metrics(logs, runs, labels)
     else:
-        number, judges = marks["name"].reindex(logs.marks.index).factorize()
-        column = column * len(judges) + number[rows["mark"]]
+        judges = answers["metric"].cat.categories
+        column = column.astype(np.int32) * len(judges) + answers["metric"].cat.codes
         table = table.loc[np.repeat(labels, len(judges))].rename_axis("judged_item").reset_index()
         table["judge"] = np.tile(judges, len(labels))
         labels = tuple(table["judged_item"] + "/" + table["judge"])
         table = table.set_axis([*labels])
+    values = answers["value"].to_numpy()
     if settings.errors is not None:
-        values = np.where(rows["error"], np.nan, values)
+        values = np.where(answers["error"], np.nan, values)
     coder, names = Coder(settings.marking), (respondents, labels)
     codes, _ = coder.codes(values, row, column, labels)
     coder.refuse(*names)
     findings += coder.notes(len(respondents))
     if codes.max(initial=-1) < 0:
         raise _no_scores(runs)
-    block = row, column, codes
     try:
         how: Any = {"repeats": settings.repeats, "sparse": settings.sparse}
-        matrix = ResponseMatrix.of_rows(block, names, **how)
+        matrix = ResponseMatrix.of_rows((row, column, codes), names, **how)
     except ReadingError as error:  # rows of one run are epochs
         error.finding = replace(error.finding, remedies=_CHOICES)
         raise
     details: dict[str, dict[str, Any]] = {name: {} for name in respondents}
-    for run in runs.index:
-        details[logs.samples[run].respondent] |= logs.samples[run].details
+    for respondent, of_run in zip(runs["respondent"], runs["details"], strict=True):
+        details[respondent] |= of_run
     systems = _table([*details.values()], respondents) if any(details.values()) else None
     return matrix.with_tables(table, systems, metrics)
 
@@ -371,21 +385,22 @@ def _files(runs: pd.DataFrame) -> list[str]:
     return ["/".join(path.parts[-1 - alike :]) for path in paths]
 
 
-def _no_scores(runs: pd.DataFrame) -> Exception:
-    n_failed = int(runs["n_failed"].sum())
-    return failed("no-scores", n_failed=n_failed, files=_files(runs), error=_failure(runs))
-
-
 def _failure(runs: pd.DataFrame) -> str:
     """First error of some runs, if there is one."""
     return next(filter(None, runs["failure"]), "")
 
 
+def _no_scores(runs: pd.DataFrame) -> Exception:
+    n_failed = int(runs["n_failed"].sum())
+    return failed("no-scores", n_failed=n_failed, files=_files(runs), error=_failure(runs))
+
+
 def _chosen_runs(logs: Logs, settings: Settings, findings: list[Finding]) -> pd.DataFrame:
     """Runs on the tasks that have scores, without copies, and the newest unless all count."""
-    _check_known("task", settings.task, logs.runs["task"])
-    every = settings.task is None
-    runs = logs.runs if every else logs.runs[logs.runs["task"].isin(listed(settings.task))]
+    runs = logs.runs
+    if settings.task is not None:
+        _check_known("task", settings.task, runs["task"])
+        runs = runs[runs["task"].isin(listed(settings.task))]
     scored = runs.index.isin(logs.marks["run"])
     if not scored.any():
         raise _no_scores(runs)
@@ -447,9 +462,10 @@ def _newest(logs: Logs, runs: pd.DataFrame, findings: list[Finding]) -> pd.DataF
     in_time = runs.sort_values("written", ascending=False, kind="stable")
     older = _behind(logs, in_time, _SYSTEM)
     for run, newer in older.items():
-        older_run, others = runs.loc[run], runs.loc[newer]
-        status = next(filter(None, others["unfinished"]), "")
-        unknown = not older_run["written"] or older_run["written"] in others["written"].tolist()
+        older_run, newer_runs = runs.loc[run], runs.loc[newer]
+        status = next(filter(None, newer_runs["unfinished"]), "")
+        written = older_run["written"]
+        unknown = not written or written in newer_runs["written"].tolist()
         if unknown or (status and not older_run["unfinished"]):
             values = {**older_run[_SYSTEM], "files": _files(runs.loc[[*newer, run]])}
             raise failed("runs", *_CHOICES, **values, status=status or None)
@@ -468,7 +484,7 @@ def _chosen_marks(logs: Logs, runs: pd.DataFrame, settings: Settings) -> pd.Data
     import pandas as pd
 
     if settings.judge is not None:
-        marks = logs.marks[logs.marks["run"].isin(runs.index)]
+        marks = logs.of_runs(runs)
         _check_known("metric", settings.metric, marks["metric"])
         metrics = listed(settings.metric)
         return marks[marks["metric"].isin(metrics) if metrics else marks["is_mark"].astype(bool)]
@@ -478,26 +494,26 @@ def _chosen_marks(logs: Logs, runs: pd.DataFrame, settings: Settings) -> pd.Data
         _check_known(argument, getattr(settings, argument), names)
     chosen: list[pd.DataFrame] = []
     for group, common in kinds:
-        task, of_runs = group["task"].iloc[0], logs.marks[logs.marks["run"].isin(group.index)]
+        task, marks = group["task"].iloc[0], logs.of_runs(group)
         if common.empty:
-            systems = group["respondent"].tolist()[:2]
-            first = [of_runs.loc[of_runs["run"] == run, "measure"].tolist() for run in group.index]
-            others = [name for name in runs["task"].unique() if name != task]
-            remedies = [Remedy({"task": others}, "tasks", safe=False)] if others else []
-            values = {"one": systems[0], "ones": first[0], "other": systems[1], "others": first[1]}
+            by_run = marks.groupby("run")["measure"].agg(list)
+            (system, names), (other, others) = zip(
+                group["respondent"][:2], by_run[group.index[:2]], strict=True
+            )
+            tasks = [name for name in runs["task"].unique() if name != task]
+            remedies = [Remedy({"task": tasks}, "tasks", safe=False)] if tasks else []
+            values = {"one": system, "ones": names, "other": other, "others": others}
             raise failed("no-common-metric", *remedies, task=task, **values)
         name = _metric(group, common, settings)
-        of_metric = common[common["metric"] == name]
-        by = _choice("filter", listed(settings.filter), [*of_metric["filter"]], task=task, of=name)
-        wanted = of_metric.loc[of_metric["filter"] == by, "measure"].iloc[0]
-        chosen.append(of_runs[of_runs["measure"] == wanted])
+        of_metric = common[common["metric"] == name].set_index("filter")["measure"]
+        by = _choice("filter", settings.filter, [*of_metric.index], task=task, of=name)
+        chosen.append(marks[marks["measure"] == of_metric[by]])
     return pd.concat(chosen)
 
 
 def _common(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
     """Measures that all runs have."""
-    marks = logs.marks[logs.marks["run"].isin(runs.index)]
-    by = marks.groupby(["metric", "filter", "measure"], sort=False)
+    by = logs.of_runs(runs).groupby(["metric", "filter", "measure"], sort=False)
     common = by.agg({"is_mark": "all", "binary": "all", "run": "size"}).reset_index()
     everywhere: pd.DataFrame = common[common["run"] == len(runs)]
     return everywhere
@@ -505,8 +521,8 @@ def _common(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
 
 def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str:
     task, default, given = runs["task"].iloc[0], runs["default"].iloc[0], listed(settings.metric)
-    marks = common[common["is_mark"]]
-    names = marks.sort_values("binary", ascending=False, kind="stable")["metric"].unique().tolist()
+    marks = common[common["is_mark"]].sort_values("binary", ascending=False, kind="stable")
+    names = marks["metric"].unique().tolist()
     named = [name for name in given if name in common["metric"].tolist()][:1]
     judges = [name for name in names if _JUDGE.search(name)]
     judges = judges if len(judges) > 1 else []
@@ -521,25 +537,23 @@ def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str
         else:
             sample, mark, score = doubts["doubt"].iloc[0]
             values = {"file": doubts["path"].iloc[0].name, "sample": sample, "score": score}
-            remedies = (
-                Remedy({"metric": [*given, default]}),
-                Remedy({"threshold": 0.5}, "threshold"),
-            )
+            by_mark = Remedy({"metric": [*given, default]})
+            by_score = Remedy({"threshold": 0.5}, "threshold")
             values |= {"task": task, "metric": default, "mark": mark}
-            raise failed("doubtful-mark", *remedies, **values)
-    values = {"task": task, "judges": judges}
-    return _choice("metric", given, named or names or [*common["metric"].unique()], **values)
+            raise failed("doubtful-mark", by_mark, by_score, **values)
+    names = named or names or [*common["metric"].unique()]
+    return _choice("metric", given, names, task=task, judges=judges)
 
 
-def _choice(argument: str, given: list[str], names: list[str], **values: Any) -> str:
+def _choice(argument: str, given: Names, names: list[str], **values: Any) -> str:
     """Name that is given or is the only one. Otherwise the error lists all as remedies."""
-    named = [name for name in given if name in names]
+    named = [name for name in listed(given) if name in names]
     if named:
         return named[0]
     if len(names) > 1:
         safe = not values.get("judges")
-        remedies = [Remedy({argument: [*given, name]}, safe=safe) for name in names[:_SHOWN]]
-        raise failed(f"several-{argument}s", *remedies, names=names, **values)
+        remedies = [Remedy({argument: [*listed(given), name]}, safe=safe) for name in names]
+        raise failed(f"several-{argument}s", *remedies[:_SHOWN], names=names, **values)
     return names[0]
 
 
@@ -553,33 +567,26 @@ def _check_known(argument: str, given: Names, of_logs: Iterable[str]) -> None:
             raise failed("unknown-name", *remedies, argument=argument, name=name, known=shown)
 
 
-def _chosen_items(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
-    """Items of the runs, one for each task and name, which must not differ in content."""
-    chosen = np.zeros(len(logs.items), np.bool_)
-    for run in runs.index:
-        chosen[logs.parts[run]] = True
-    items = logs.items[chosen]
+def _chosen_items(logs: Logs, runs: pd.DataFrame) -> pd.Series[int]:
+    """Row of `Logs.items` by label of each item of the runs. Equal labels have one content."""
+    import pandas as pd
+
+    chosen = np.unique(np.concatenate([logs.parts[run] for run in runs.index]))
+    items = logs.items.loc[chosen]
     names = items.drop_duplicates(["task", "name"])["label"]
     check_unique("tasks and items must make unique labels", names)
     with_content = items.dropna(subset="content")
-    if (again := with_content.duplicated("label")).any():
-        label = with_content.loc[again, "label"].iloc[0]
-        both = with_content.index[with_content["label"] == label]
-        first = [next(run for run in runs.index if item in logs.parts[run]) for item in both[:2]]
-        systems = runs.loc[first, "respondent"].tolist()
-        raise failed("different-items", item=label, files=_files(runs.loc[first]), systems=systems)
-    by_label = with_content.set_index("label", drop=False)
-    described = items.assign(number=items.index).set_index("label", drop=False)
-    described = described[~described.index.duplicated()]
-    described.loc[by_label.index, "number"] = with_content.index
-    return described.set_index("number")
-
-
-def _description(key: tuple[str, str, str | None], item: Item) -> dict[str, Any]:
-    fields = {"task": key[0], "text": item.text, "target": item.target}
-    for name, value in item.metadata.items():
-        fields[f"metadata.{name}" if name in fields else name] = value
-    return fields
+    again = with_content[with_content.duplicated("label")]
+    if len(again):
+        label = again["label"].iloc[0]
+        differing = with_content.index[with_content["label"] == label]
+        of_both = [next(run for run in runs.index if k in logs.parts[run]) for k in differing[:2]]
+        systems = runs.loc[of_both, "respondent"].tolist()
+        raise failed(
+            "different-items", item=label, files=_files(runs.loc[of_both]), systems=systems
+        )
+    described = pd.concat([with_content, items]).drop_duplicates("label")
+    return pd.Series(described.index, described["label"])[items["label"].unique()]
 
 
 def _table(records: list[dict[str, Any]], labels: tuple[str, ...]) -> pd.DataFrame:
@@ -596,33 +603,33 @@ def _table(records: list[dict[str, Any]], labels: tuple[str, ...]) -> pd.DataFra
     return table.dropna(axis="columns", how="all")
 
 
-def _metrics(
-    logs: Logs,
-    runs: pd.DataFrame,
-    respondents: tuple[NDArray[np.int32], tuple[str, ...]],
-    items: tuple[NDArray[np.int32], tuple[str, ...]],
-) -> pd.DataFrame | None:
-    """All numbers of the answers, one mean per cell and metric, if there are more than marks."""
+def _answers(
+    logs: Logs, runs: pd.DataFrame, marks: pd.DataFrame, labels: tuple[str, ...]
+) -> pd.DataFrame:
+    """Respondent, item, metric, value and error of the rows of some marks of the runs."""
     import pandas as pd
 
-    chosen = logs.marks["run"].isin(runs.index)
-    if logs.marks[chosen].groupby(_KIND)["measure"].nunique().max() == 1:
-        return None
-    of_mark, names = logs.marks["name"].where(chosen).factorize()
-    rows = logs.rows[(of_mark >= 0)[logs.rows["mark"]] & logs.rows["value"].notna()]
-    mark, item = rows["mark"].to_numpy(), rows["item"].to_numpy()
+    rows = logs.rows[logs.rows["mark"].isin(marks.index)]
+    respondent = runs["respondent"].astype(pd.CategoricalDtype(runs["respondent"].unique()))
+    metric = marks["name"].astype(pd.CategoricalDtype(marks["name"].unique()))
+    of_items = pd.Index(labels).get_indexer(logs.items["label"].array)[rows["item"]]
+    of_marks = marks.index.get_indexer(rows["mark"])
     columns = {
-        "respondent": (respondents[0][logs.marks["run"]][mark], respondents[1]),
-        "item": (items[0][item], items[1]),
-        "metric": (of_mark[mark], names),
+        "respondent": respondent.loc[marks["run"]].array[of_marks],
+        "item": pd.Categorical.from_codes(of_items, pd.Index(labels)),
+        "metric": metric.array[of_marks],
     }
-    coded = {
-        name: pd.Categorical.from_codes(codes, pd.Index(labels))
-        for name, (codes, labels) in columns.items()
-    }
-    table = _frame({**coded, "value": rows["value"].to_numpy()}, copy=False)
-    again = (np.diff(coded["item"].codes) <= 0) & (np.diff(mark) == 0)
-    if again.any() or runs.duplicated(_SYSTEM).any():
-        by = table.groupby(["respondent", "metric", "item"], as_index=False, observed=True)
-        table = by.agg({"value": "mean"})[[*table.columns]]
+    return rows.assign(**columns)
+
+
+def _metrics(logs: Logs, runs: pd.DataFrame, labels: tuple[str, ...]) -> pd.DataFrame | None:
+    """All numbers of the answers, one mean per cell and metric, if there are more than marks."""
+    marks = logs.of_runs(runs)
+    if marks.groupby(_KIND)["measure"].nunique().max() == 1:
+        return None
+    table = _answers(logs, runs, marks, labels).dropna(subset="value")
+    cell = ["respondent", "metric", "item"]
+    if table.duplicated(cell).any():
+        table = table.groupby(cell, as_index=False, observed=True).agg({"value": "mean"})
+    table = table[["respondent", "item", "metric", "value"]].reset_index(drop=True)
     return table.assign(metric=table["metric"].cat.remove_unused_categories())
