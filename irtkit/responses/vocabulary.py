@@ -33,7 +33,7 @@ COLUMNS = {
         "qid", "variable",
     },
     "response": {
-        "response", "correct", "iscorrect", "right", "isright", "score", "mark", "value",
+        "response", "correct", "iscorrect", "right", "isright", "score", "mark", "rating", "value",
         "accuracy", "acc", "passed", "ispassed", "success", "issuccess", "solved", "issolved",
         "resolved", "isresolved", "reward",
     },
@@ -56,7 +56,7 @@ COLUMNS = {
     },
 }
 """Names of columns by the role that they have."""
-SCORES = {"response", "score", "mark", "value", "accuracy", "acc", "reward"}
+SCORES = {"response", "score", "mark", "rating", "value", "accuracy", "acc", "reward"}
 """Names of responses that other columns of marks may be as well."""
 RATINGS = {
     "helpfulness", "clarity", "fluency", "coherence", "relevance", "harmlessness", "faithfulness",
