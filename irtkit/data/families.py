@@ -37,10 +37,11 @@ class _Search:
 
     false_pairs: float = 0.01  # Expected by chance in a table, were the model true (Bonferroni).
     mixed: int = 5  # Right and wrong answers of identical ones: ten can be given in 252 ways.
-    screened: int = 400  # Items on which pairs are searched for if no cell is missing.
-    screened_cells: int = 2**24  # Cells on which they are searched for otherwise: 64 MiB.
+    # Sampling errors by which pairs that are not alike fall short on the items searched.
+    unlike: float = 6.0
+    screened_cells: int = 2**24  # Cells that are searched if some are missing: 64 MiB.
     shortfall: float = 3.0  # Sampling errors by which a pair may fall short on these.
-    cells_at_once: int = 2**22  # Of an item block: 32 MiB in each of its arrays.
+    cells_at_once: int = 2**20  # Of an item block: 8 MiB in each of its arrays.
     rounding: float = 1e-3  # How far below the limit candidates may have their excess.
 
 
@@ -105,8 +106,10 @@ def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
     n = len(compared)
     n_items = len(result.item_labels)
     complete = result.patterns.complete
-    most = _SEARCH.screened if complete else max(_SEARCH.screened_cells // n, 1)
-    n_screened = min(n_items, most)
+    n_screened = min(n_items, max(_SEARCH.screened_cells // n, 1))
+    if complete:  # noise in A − E, of at most √B, leaves room for both errors below excess · B
+        errors = _SEARCH.unlike + _SEARCH.shortfall
+        n_screened = int(min(n_items, (errors / max(excess, 1e-3)) ** 2))
     items = np.sort(np.random.default_rng(0).choice(n_items, n_screened, replace=False))
     right, trials = result.patterns.dense(compared, items, np.float32)
     answered = np.minimum(trials, 1)
@@ -151,14 +154,15 @@ def agreeing_pairs(
     if answered is None:
         values, functions = np.linalg.eigh(expected_signs.T @ expected_signs)
         expected_signs = expected_signs @ functions[:, values > 1e-6 * values.max(initial=0)]
+    observed = np.hstack([signs, expected_signs])
+    beyond_expected = np.hstack([signs, -expected_signs])
     pairs = [np.empty((2, 0), np.intp)]
     for rows in blocks(n, n, _SEARCH.cells_at_once):
         later = slice(rows.start, None)
         n_common: Any = n_columns if answered is None else answered[rows] @ answered[later].T
-        beyond = signs[rows] @ signs[later].T
-        beyond -= expected_signs[rows] @ expected_signs[later].T
-        beyond -= (excess - _SEARCH.rounding) * n_common - allowed * np.sqrt(n_common)
-        first, second = np.nonzero(beyond > 0)
+        limit = (excess - _SEARCH.rounding) * n_common - allowed * np.sqrt(n_common)
+        beyond = observed[rows] @ beyond_expected[later].T > limit
+        first, second = np.divmod(np.flatnonzero(beyond), n - rows.start)
         later_second = second > first
         pairs.append(np.stack([first[later_second], second[later_second]]) + rows.start)
     return np.concatenate(pairs, axis=1)

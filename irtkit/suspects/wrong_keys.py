@@ -120,20 +120,23 @@ class _Bank(NamedTuple):
                 of_counts = betaln(a + k, b + m - k) - betaln(a, b)
                 tables.append(of_counts.astype(np.float32))
         log_weight = np.log(self.weight)
+        n_kinds = 1 + max(self.kind.max(), counts.kind.max())
+        of_kind = np.bincount(self.kind + 1, self.weight, n_kinds + 1)
+        weight_of_others = self.weight.sum() - of_kind[counts.kind + 1]
         log_likelihood = np.empty(len(n))
         for block in blocks(len(n), len(self.curves)):
             if is_binomial:
                 total = n_right[block] @ log_p + (n - n_right)[block] @ log_q
             else:
-                codes = zip(tables, counts.codes[block].T, strict=True)
-                total = np.sum([table[code] for table, code in codes], axis=0)
-            same_kind = counts.kind[block, None] == self.kind
-            total = np.where(same_kind, -np.inf, total + log_weight).astype(np.float32)
+                total = np.zeros((block.stop - block.start, len(self.curves)), np.float32)
+                for table, code in zip(tables, counts.codes[block].T, strict=True):
+                    total += table[code]
+            total = (total + log_weight).astype(np.float32)
+            np.copyto(total, -np.inf, where=counts.kind[block, None] == self.kind)
             top = total.max(axis=1, keepdims=True)
             total -= top
-            weight = self.weight.sum() - same_kind @ self.weight
             with np.errstate(under="ignore"):
-                mean = np.exp(total, out=total).sum(axis=1) / weight
+                mean = np.exp(total, out=total).sum(axis=1) / weight_of_others[block]
             log_likelihood[block] = top[:, 0] + np.log(mean)
         return np.asarray(log_likelihood[counts.of_item])
 
@@ -398,16 +401,19 @@ def _grouped(result: FitResult, groups: _Groups) -> tuple[Array, Array, Array]:
     """
     n_items = len(result.item_labels)
     sums = np.zeros((3, groups.n, n_items))
-    measuring = [np.flatnonzero(groups.composite == k) for k in range(groups.number.shape[1])]
+    measuring: list[Any] = [slice(None)]
+    n_composites = groups.number.shape[1]
+    if n_composites > 1:
+        measuring = [np.flatnonzero(groups.composite == k) for k in range(n_composites)]
     for block in blocks(len(groups.rows), n_items):
         rows = groups.rows[block]
-        p = np.nan_to_num(result.parameters.probability(result.ability[rows]))
+        p = result.parameters.probability(result.ability[rows])
         tables = (*result.patterns.dense(rows), p)
         for composite, places in enumerate(measuring):
             members = groups.members(composite, block)
             for total, table in zip(sums, tables, strict=True):
                 total[:, places] += members @ table[:, places]
-    right, tried, expected = sums.transpose(0, 2, 1)
+    right, tried, expected = np.nan_to_num(sums).transpose(0, 2, 1)
     fitted = expected / groups.members(0).sum(axis=1)
     curves = (right + _TUNED.pseudo * fitted) / (tried + _TUNED.pseudo)
     return right, tried, curves

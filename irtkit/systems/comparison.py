@@ -206,7 +206,7 @@ def compare_systems(
                 f"systems {short(names[0])} and {short(names[1])} cannot be compared: they share "
                 "no items, directly or through other systems"
             )
-        shares = Shares.of(result.patterns.chosen(places))
+        shares = Shares.of(result.patterns, places)
         if by is not None:
             return compared_by_task(shares, cluster, Tasks.of(result, by), level)
         scores = scores_of(part, cluster)
@@ -295,7 +295,7 @@ def _columns(
     n_items = np.full(len(of_scores.df), len(result.item_labels))
     difference = of_scores
     if not result.patterns.complete:
-        shares = Shares.of(result.patterns.chosen(scores.places[order]))
+        shares = Shares.of(result.patterns, scores.places[order])
         n_common, in_common = shares.differences(cluster)
         n_items = n_common[pairs]
         difference = Estimate(*(values[pairs] for values in in_common))

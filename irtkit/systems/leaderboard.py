@@ -260,7 +260,9 @@ def ranked(
         boards.append(rows)
         if "ability" in rows:
             ability = rows["ability"].to_numpy()
-            n_reversed += int(np.count_nonzero(apart & (ability > ability[:, None])))
+            for better in blocks(len(ability), len(ability)):
+                is_reversed = apart[better] & (ability > ability[better, None])
+                n_reversed += int(np.count_nonzero(is_reversed))
             n_apart += int(np.count_nonzero(apart))
     board = pd.concat(boards)
     shown = (*_RANKS, *(columns or _SCORES), *_ABOUT)
@@ -281,12 +283,12 @@ def improbable_right(result: FitResult) -> Array:
 
     n, number, expected, variance = np.zeros((4, len(result.ability)))
     for systems in blocks(len(n), len(result.item_labels)):
-        shares = Shares.of(result.patterns.chosen(systems))
+        shares = Shares.of(result.patterns, systems)
         p = result.parameters.probability(result.ability[systems])
         improbable = (shares.trials > 0) & (p < _IMPROBABLE)
-        p = np.where(improbable, p, 0.0)
-        n[systems] = np.count_nonzero(improbable, axis=1)
-        number[systems] = np.einsum("ij,ij->i", improbable, shares.right)
+        p *= improbable
+        n[systems] = improbable.sum(axis=1)
+        number[systems] = (improbable * shares.right).sum(axis=1)
         expected[systems] = p.sum(axis=1)
         variance[systems] = expected[systems] - np.einsum("ij,ij->i", p, p)
     z = np.divide(number - expected, variance**0.5, out=np.zeros_like(n), where=variance > 0)

@@ -62,10 +62,8 @@ def simultaneous_ranks(apart: Flags) -> tuple[Places, Places]:
     return 1 + np.count_nonzero(apart, axis=0), len(apart) - np.count_nonzero(apart, axis=1)
 
 
-def pairs_apart(
-    scores: Scores, among: Any = slice(None), *, level: float = 0.95, seed: int = 0
-) -> Flags:
-    """Pairs among some systems that differ significantly on the whole board, the better one first.
+def pairs_apart(scores: Scores, among: Any = None, *, level: float = 0.95, seed: int = 0) -> Flags:
+    """Pairs that differ significantly on the whole board, the better one first, or those of some.
 
     By Bonferroni's bound for many systems, else by draws.
     """
@@ -74,7 +72,7 @@ def pairs_apart(
     n = len(scores.value)
     of_each = (1 - level) / max(n * (n - 1) / 2, 1)
     if n > MOST_DRAWN:
-        return _beyond(scores.chosen(among), of_each)
+        return _beyond(scores if among is None else scores.chosen(among), of_each)
     apart = _beyond(scores, of_each)
     n_draws = int(np.clip(_TUNED.differences_drawn // n**2, *_TUNED.draws))
     draws = _draws(scores, n_draws, seed).astype(np.float32)
@@ -82,7 +80,7 @@ def pairs_apart(
         bound = np.quantile(_largest(scores, draws, ~apart), level, method="higher")
         further = _beyond(scores, 2 * ndtr(-float(bound))) & ~apart
         if not further.any():
-            return np.asarray(apart[among][:, among])
+            return apart if among is None else np.asarray(apart[among][:, among])
         apart |= further
 
 
@@ -96,10 +94,11 @@ def _beyond(scores: Scores, p_value: float) -> Flags:
     value = scores.value.astype(np.float32)
     se = np.sqrt(np.maximum(scores.relative_variance, scores.least))
     bounds = t_quantile(scores.df, 1 - p_value).astype(np.float32)
+    reach = bounds.max() * se
+    lowest = scores.value - reach
     apart = np.zeros((n, n), bool)
     for rows in blocks(n, n, _AT_ONCE):
-        least_value = scores.value[rows.stop - 1] - bounds.max() * (se[rows].max() + se.max())
-        end = int(np.searchsorted(-scores.value, -least_value, side="right"))
+        end = 1 + int(np.flatnonzero(scores.value + reach >= lowest[rows].min())[-1])
         columns = slice(rows.start, end)
         limit = np.sqrt(scores.difference_variance(rows, columns))
         limit *= np.maximum(bounds[rows, None], bounds[columns])
@@ -163,7 +162,7 @@ def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple
     grid, step = np.linspace(low, high, _TUNED.grid, retstep=True)
     df = scores.df[:, None]
     t = (value[:, None] - grid) / np.maximum(se, step)[:, None]
-    likelihood = np.exp(-(df + 1) / 2 * np.log1p(t**2 / df))
+    likelihood = np.exp(-(df + 1) / 2 * np.log(1 + t**2 / df))
     prior = np.full(_TUNED.grid, 1 / _TUNED.grid)
     for _ in range(_TUNED.steps):
         prior *= (1 / (likelihood @ prior)) @ likelihood / n
@@ -199,8 +198,8 @@ def _rank_interval(
     places = (true * ((_TUNED.places - 1) / max(true.max(), 1e-300))).astype(np.intp)
     ranks = np.empty(true.shape, np.int32)
     for place, rank in zip(places, ranks, strict=True):
-        not_above = np.bincount(place, minlength=_TUNED.places).cumsum()
-        rank[:] = 1 + n - not_above[place]
+        rank_at = 1 + n - np.bincount(place, minlength=_TUNED.places).cumsum()
+        rank[:] = rank_at.astype(np.int32).take(place)
     ranks = np.sort(ranks.T.copy(), axis=1)
     n_held = int(np.ceil(level * n_draws))
     lows = ranks[:, : n_draws - n_held + 1]

@@ -58,9 +58,9 @@ class Shares(NamedTuple):
     scored: bool = False  # Whether some are scores between 0 and 1.
 
     @classmethod
-    def of(cls, patterns: Patterns) -> Shares:
-        """Return the accuracies of patterns."""
-        right, trials = patterns.dense()
+    def of(cls, patterns: Patterns, rows: Any = slice(None)) -> Shares:
+        """Return the accuracies of some patterns."""
+        right, trials = patterns.dense(rows)
         share = right if patterns.trials is None else right / np.maximum(trials, 1)
         return cls(share, trials, patterns.scored is not None)
 
@@ -157,8 +157,7 @@ class Scores:
 
     def difference_variance(self, rows: Any, columns: Any) -> Array:
         """Variance of the difference of each of some systems to each of others."""
-        variance = self.root[rows] @ self.root[columns].T
-        variance *= -2
+        variance = (-2 * self.root[rows]) @ self.root[columns].T
         variance += self.variance[rows, None]
         variance += self.variance[columns]
         return np.asarray(np.maximum(variance, self.least, out=variance))
@@ -265,7 +264,8 @@ def scores_of(
     clusters_by_task = np.unique(np.stack([task, group])[:, weighted], axis=1)[0]
     correction_by_item = correction(np.bincount(clusters_by_task))[task]
     widened = np.sqrt(correction_by_item)
-    of_task = (task[:, None] == np.arange(task.max() + 1)) * share[:, None]
+    in_task = (task[:, None] == np.arange(task.max() + 1)).astype(np.float64)
+    of_task = in_task * share[:, None]
     total_of_task = of_task.sum(axis=0)
     filling = answers.filling
     columns = np.flatnonzero(weighted | (filling is not None))
@@ -285,14 +285,14 @@ def scores_of(
     value, df = np.empty((2, n))
     step = 1.0
     for systems in blocks(n, n_items):
-        shares = Shares.of(answers.patterns.chosen(systems))
+        shares = Shares.of(answers.patterns, systems)
         step = min(step, float(shares.steps.min()))
         right = shares.right
         if filling is not None:
             right = np.where(shares.trials > 0, right, filling.expected(systems))
         sums = right @ of_task
         value[systems] = sums.sum(axis=1)
-        contribution = share * (right - (sums / total_of_task)[:, task])
+        contribution = share * (right - (sums / total_of_task) @ in_task.T)
         if filling is not None:
             by_answers, by_items = filling.moves(systems, shares, share)
             contribution += by_answers
