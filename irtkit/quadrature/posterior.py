@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
     from irtkit.quadrature.nodes import Nodes
 
-_NEAR = 32  # Nodes to each side that correct a cumulative sum.
 _WIDE_SHARE = 0.05  # Share of the wide part of the heavy-tailed prior (benchmarks/few_items.py).
 _WIDE_SD = 3.0  # SD of this part.
 
@@ -188,29 +187,22 @@ class Posterior(NamedTuple):
     def quantile(self, tail: float) -> Array:
         """Abilities below which a share of each posterior lies, (n,).
 
-        Nodes three times as dense as a likelihood needs determine a posterior (Shannon). Its
-        distribution function at node m is Σ wₖ(½ + Si(π(m − k))/π), with the sine integral Si. Its
-        normal deviates are interpolated.
+        The distribution function at a node is the sum of the weights before it, corrected by
+        central differences (the rule of Gauss and Encke). With nodes three times as dense as a
+        likelihood needs it errs by about 1e-5. Its normal deviates are interpolated.
         """
-        from scipy.special import ndtri, sici
+        from scipy.special import ndtri
 
         n_nodes = len(self.theta)
-        near = np.arange(-_NEAR, _NEAR + 1)
-        steps = np.arange(-2, 2) - near[:, None]
-        integral, _ = sici(np.pi * steps)
-        jump = np.sign(steps) / 2
-        wave = integral / np.pi - jump
-        wave[[0, -1]] /= 2  # signs alternate, so that this is nearly what lies beyond
-        half = self.weights / 2
-        below = np.cumsum(self.weights, axis=1) - half
-        n_below = (below < tail).sum(axis=1)
-        around = four_around(n_below, n_nodes)
-        next_to = np.clip(around[:, [2]] + near, 0, n_nodes - 1)
+        below = np.cumsum(self.weights, axis=1) - self.weights / 2
+        around = four_around((below < tail).sum(axis=1), n_nodes)
+        near = np.clip(around[:, :1] + np.arange(-2, 6), 0, n_nodes - 1)
+        weights = np.take_along_axis(self.weights, near, axis=1)
+        rise = (weights[:, 2:] - weights[:, :-2]) / 2
+        bend = np.diff(rise, 2)
         share = np.take_along_axis(below, around, axis=1)
-        close = np.take_along_axis(self.weights, next_to, axis=1)
-        share += close @ wave
-        n_before = (share < tail).sum(axis=1)
-        place = around[:, 0] + np.clip(n_before, 1, 3)
+        share += 11 / 720 * bend - rise[:, 1:-1] / 12
+        place = around[:, 0] + np.clip((share < tail).sum(axis=1), 1, 3)
         deviates = ndtri(np.clip(share, 1e-300, 1 - 1e-16))  # these have normal deviates
         return crossing(self.theta, deviates, place, around, ndtri(tail))
 

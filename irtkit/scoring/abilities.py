@@ -73,7 +73,7 @@ def abilities(
     half_width = 0.0
     while len(waiting):
         density = GridSchedule().density(items.items, patterns, half_width)
-        nodes = density.nodes(3, interpolates=False)  # quantiles are within 1e-5
+        nodes = density.nodes(3, interpolates=False)  # see `Posterior.quantile`
         half_width = float(nodes.theta[-1])
         curves = ItemCurves(items, nodes.theta, spread[0])
         unasked = ItemCurves(rest, nodes.theta, spread[1])
