@@ -299,19 +299,15 @@ def assembled(
     powers = xp.stack([points, xp.ones(n_points), points**2], axis=1)
     of_all: Any = expected if expected.ndim == 1 else None
 
-    def without_guessing(s: Any, right: Any, tried: Any) -> tuple[Any, Any]:
-        predicted = s if tried is None else tried * s
-        functions = of_all[:, None] * powers if tried is None else powers
-        gradient = right - predicted @ functions[:, :2]
-        entries = (predicted * (1 - s)) @ functions
-        places = xp.array([[2, 0], [0, 1]])
-        return gradient, entries[:, places]
-
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, Any]]:
         logit, s, right, tried = part
-        if logit is None:
-            return None, without_guessing(s, right, tried)
         tried = of_all if tried is None else tried
+        if logit is None:
+            predicted = tried * s
+            gradient = right - predicted @ powers[:, :2]
+            entries = (predicted * (1 - s)) @ powers
+            places = xp.array([[2, 0], [0, 1]])
+            return None, (gradient, entries[:, places])
         c = logistic(xp.maximum(logit, LEAST_LOGIT), xp)[:, None]
         p = c + (1 - c) * s
         residual = (right - tried * p) / p

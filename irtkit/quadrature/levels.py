@@ -138,35 +138,21 @@ class LevelEngine:
             p = np.exp(log_p[part])
             p[:, 1:] *= free[part, :, None]
             expected = tried[part, None] * p
-            if of_gpcm:
-                scores = self.scores[part, :, None]
-                mean_score = (scores * p).sum(axis=1)
-                deviation = scores - mean_score[:, None]
-                by_score = expected * deviation
-                upper = expected[:, 1:]
-                of_steps = upper.sum(axis=2)
-                expected_score = tried[part] * mean_score
-                gradient[part, 0] -= expected_score @ theta
-                gradient[part, 1:] = self.counts[part, 1:] - of_steps
-                of_scores = (by_score * deviation).sum(axis=1)
-                information[part, 0, 0] = of_scores @ theta**2
-                by_both = by_score[:, 1:] @ theta
-                information[part, 0, 1:] = by_both
-                information[part, 1:, 0] = by_both
-                by_itself = of_steps[:, :, None] * np.eye(width - 1)
-                products = upper @ p[:, 1:].mT
-                information[part, 1:, 1:] = by_itself - products
-                continue
             _, by_logit, by_step = level_curves(items.chosen(part), theta)
             by_slope = (theta * by_logit)[:, :, None]
             functions = np.concatenate([by_slope, by_step], axis=2)
-            reached = by_level[:, part].swapaxes(0, 1)
-            reached[:, 0] = tried[part] - reached.sum(axis=1)
-            gradient[part] = np.einsum("jct,jcpt->jp", reached, functions)
             root_of_expected = np.sqrt(expected)[:, :, None]
             root = (functions * root_of_expected).swapaxes(1, 2)
             root = root.reshape(len(p), width, -1)
             information[part] = root @ root.mT
+            if of_gpcm:
+                expected_score = (self.scores[part, :, None] * expected).sum(axis=1)
+                gradient[part, 0] -= expected_score @ theta
+                gradient[part, 1:] = self.counts[part, 1:] - expected[:, 1:].sum(axis=2)
+                continue
+            reached = by_level[:, part].swapaxes(0, 1)
+            reached[:, 0] = tried[part] - reached.sum(axis=1)
+            gradient[part] = np.einsum("jct,jcpt->jp", reached, functions)
         gradient[:, 1:] *= free
         return Sums(log_marginal, node_mass, gradient, information)
 
