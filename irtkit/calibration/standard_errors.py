@@ -219,12 +219,9 @@ class ItemCovariance(NamedTuple):
         scaled = self.scaled(by)
         if not unit_slopes or self.population.any():
             return scaled
-        blocks = scaled.alone
-        moves = scaled.moves.copy()
-        population = self.population.copy()
-        population[1] = moves[:, 0].mean(axis=0)
-        moves[:, 0] = 0.0
-        return scaled._replace(alone=blocks, moves=moves, population=population)
+        of_log_sd = scaled.moves[:, 0].mean(axis=0)
+        scaled.moves[:, 0] = 0.0
+        return scaled._replace(population=np.stack([self.population[0], of_log_sd]))
 
     def scaled(self, by: Any) -> ItemCovariance:
         """Covariances of the parameters times ``by``, which broadcasts to (n_items, k)."""
@@ -312,44 +309,43 @@ def covariances(
     """
     items = at.items
     of_prior = prior_information(prior, parameters, at, patterns.multiplicity)
-    n_items, size, _ = of_prior.border.shape
+    n_items, size, n_learned = of_prior.border.shape
     population = _Population(patterns.real, *at.populations[0], parameters.n_population)
     scores = _Scores(patterns, items, grid, population, levels)
-    whole = formed_as_a_whole(items, patterns.n_items)
-    n_slopes = parameters.slopes.stop * parameters.common_slope
-
-    def scored(directions: Array) -> Array:
-        """Directions, a common slope, and room for the population, (n_items, k, r)."""
-        slopes = np.zeros((n_items, size, n_slopes + population.n))
-        slopes[:, 0, :n_slopes] = 1.0
-        return np.concatenate([directions, slopes], axis=2)
-
     chosen = parameters.estimated
-    if whole:
+    whole = None
+    if formed_as_a_whole(items, patterns.n_items):
+        exponential = scores.exponential and scores.complete and not population.n
+        whole = _CompleteData(scores) if exponential else _Polynomials(scores)
+        system, of_population_known = scores.system(whole.add)
         every = np.eye(size * n_items).reshape(size, n_items, -1).swapaxes(0, 1)
         directions = every[:, :, chosen.ravel()]
         alone = np.full(of_prior.blocks.shape, np.nan)
         alone[parameters.free] = 0.0
-        along_all = patterns.copies(scored(directions))
-        exponential = scores.exponential and scores.complete and not population.n
-        kind = _CompleteData if exponential else _Polynomials
-        collected = kind(scores, along_all)
-        system, of_population_known = scores.system(collected.add)
-        missing = collected.total()
     else:
-        system, of_population_known = scores.system(None)
+        system, of_population_known = scores.system()
         moved = parameters.common_moves(items)
         directions, alone = in_common(patterns, parameters, system, of_prior, moved)
-        missing = _along_nodes(scores, patterns.copies(scored(directions)))
     n_directions = directions.shape[2]
-    moves = scored(directions)
-    n_scored = moves.shape[2]
-    moves = np.concatenate([moves, np.zeros(of_prior.border.shape)], axis=2)
+    n_slopes = parameters.slopes.stop * parameters.common_slope
+    n_scored = n_directions + n_slopes + population.n
+    moves = np.zeros((n_items, size, n_scored + n_learned))
+    moves[:, :, :n_directions] = directions
+    moves[:, 0, n_directions : n_directions + n_slopes] = 1.0
     by_prior = moves.copy()
     by_prior[:, 0, n_directions : n_directions + parameters.unit_slopes] = 1.0  # log SD of Rasch
     if n_slopes:
         alone[:, 0] = alone[:, :, 0] = 0.0
 
+    scored = moves[:, :, :n_scored]
+    along = patterns.copies(scored)
+    if whole is None:
+        missing = _along_nodes(scores, along)
+    else:
+        of_items = along.swapaxes(0, 1).reshape(-1, n_scored)
+        of_population = np.eye(population.n, n_scored, n_scored - population.n)
+        turn = np.vstack([of_items, of_population])
+        missing = turn.T @ whole.total() @ turn
     by_data = patterns.copies(system.item_blocks)
     information = over_items(moves, by_data @ moves)
     information += over_items(by_prior, of_prior.blocks @ by_prior)
@@ -358,8 +354,8 @@ def covariances(
     information[n_scored:] += border.T
     information[n_scored:, n_scored:] += of_prior.corner
     information[:n_scored, :n_scored] -= missing
-    of_population = slice(n_scored - population.n, n_scored)
-    information[of_population, of_population] += of_population_known
+    free = slice(n_scored - population.n, n_scored)
+    information[free, free] += of_population_known
 
     covariance = inverted(information)
     unknown = moves[:, :, np.isnan(np.diag(covariance))].any(axis=2)
@@ -368,13 +364,11 @@ def covariances(
         absent = ~chosen.T
         alone[absent] = alone.swapaxes(1, 2)[absent] = 0.0
     core = np.nan_to_num(covariance[:n_scored, :n_scored])
-    if not whole:
+    if whole is None:
         core[:n_directions, :n_directions] -= np.eye(n_directions)
     of_mean_and_sd = np.zeros((2, n_scored))
-    places = range(of_population.start, of_population.stop)
-    of_mean_and_sd[[1, 0][: population.n], places] = 1.0
-    joint = ItemCovariance(alone, moves[:, :, :n_scored], core, of_mean_and_sd)
-    return covariance[of_population, of_population], joint
+    of_mean_and_sd[[1, 0][: population.n], range(free.start, free.stop)] = 1.0
+    return covariance[free, free], ItemCovariance(alone, scored, core, of_mean_and_sd)
 
 
 def inverted(information: Array) -> Array:
@@ -524,11 +518,11 @@ class _Scores:
                 self.tables.append(by_right)
         self.exponential = len(self.tables) == 1
 
-    def parts(self, dtype: Any = np.float64) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Respondents and their posteriors."""
         if self.levels is not None:
             return self.levels.parts(self.items, self.grid)
-        return posterior_weights(self.patterns, self.items, self.grid, dtype)
+        return posterior_weights(self.patterns, self.items, self.grid)
 
     def count(self, k: int, part: Part) -> Any:
         """What a table is multiplied by, (n, n_items); None stands for 1."""
@@ -536,18 +530,20 @@ class _Scores:
             return self.levels.at(k, part.respondents)
         return part.right if k else part.answered
 
-    def system(self, also: Callable[[Part], None] | None) -> tuple[System, Array]:
+    def system(self, also: Callable[[Part], None] | None = None) -> tuple[System, Array]:
         """Information about items and the population. ``also`` is called with all respondents.
 
         By itself an item with levels misses what it does along θ.
         """
         levels = self.levels
-        theta = self.theta
         if levels is None:
-            dtype = _number_type(self.patterns, self.items)
+            patterns = self.patterns
+            narrow = patterns.n > _TUNED.many_respondents and not patterns.repeated
+            # sums along few directions cancel more
+            dtype = np.float32 if narrow and also is not None else np.float64
             right_too = self.items.logit_guessing is not None
             expected = expected_of(
-                *(self.patterns, self.items, self.grid), right_too=right_too, dtype=dtype, also=also
+                patterns, self.items, self.grid, right_too=right_too, dtype=dtype, also=also
             )
             of_population = self.population.information(expected.theta, expected.mass[0])
             return system_of(self.items, expected), of_population
@@ -557,18 +553,15 @@ class _Scores:
             if also is not None:
                 also(part)
                 continue
-            linear = next(orthonormal(part.weights, theta))
-            by_item = self.weighed(part, linear, linear=True).transpose(2, 1, 0)
+            linear = next(orthonormal(part.weights, self.theta))
+            by_item = self.weighed(part, linear).transpose(2, 1, 0)
             missing += by_item @ by_item.mT
         absent = ~self.items.levels.real
         filled = information + np.eye(absent.shape[1]) * absent[:, :, None]
         return System(filled, missing, np.empty(0), np.empty(0)), np.empty((0, 0))
 
-    def weighed(self, part: Part, weights: Floats, *, linear: bool) -> Floats:
-        """Scores of items summed over nodes with some weights, (n, k, n_items).
-
-        ``linear`` says that the weights have a covariance with θ.
-        """
+    def weighed(self, part: Part, weights: Floats) -> Floats:
+        """Scores of items summed over nodes with some weights, (n, k, n_items)."""
         size = self.tables[-1].shape[1]
         shape = weights.shape[1], size, len(self.items.slope)
         total = np.zeros(shape, weights.dtype)
@@ -578,58 +571,45 @@ class _Scores:
             if count is not None:
                 product *= count[:, None]
             total[:, : table.shape[1]] += product
-        if linear and self.exponential:
+        if self.exponential:
             of_theta = self.theta.astype(weights.dtype) @ weights
             total[:, 0] += part.right * of_theta[:, None]
         return total
 
 
 class _CompleteData:
-    """Missing information along any directions with complete data of an exponential family.
+    """Missing information about all parameters with complete data of an exponential family.
 
     The scores are θ·y less functions of θ that are the same for all respondents, so that their
     covariances need only sums over respondents by node and by pair of nodes.
     """
 
-    def __init__(self, scores: _Scores, moves: Array) -> None:
-        theta = scores.theta
-        table = scores.tables[0]
-        self.functions = np.tensordot(moves, table, ((1, 0), (1, 2)))
-        self.sloped = moves[:, 0].any(axis=0)
-        self.of_slopes: Any = moves[:, 0, self.sloped]
-        self.one_by_one = np.array_equal(self.of_slopes, np.eye(len(moves)))
-        self.theta = theta
-        n_sloped = self.of_slopes.shape[1]
-        self.mass = np.zeros(len(theta))
-        self.pairs = np.zeros((len(theta), len(theta)))
-        self.by_right = np.zeros((len(theta), n_sloped))
-        self.by_both: Any = 0.0
+    def __init__(self, scores: _Scores) -> None:
+        self.theta = scores.theta
+        self.functions = scores.tables[0].transpose(1, 2, 0).reshape(-1, len(self.theta))
+        zero: Any = 0.0
+        self.by_pair = self.by_right = self.by_both = zero
+        """Sums by pair of nodes, by node and item, and by pair of items."""
 
     def add(self, part: Part) -> None:
         """Add some respondents."""
-        weights = part.weights
+        theta = self.theta.astype(part.weights.dtype)
         counted = part.counted
-        theta = self.theta.astype(weights.dtype)
-        along = part.right
-        if not self.one_by_one:
-            along = along @ self.of_slopes.astype(weights.dtype)
-        centred = counted * (theta[:, None] - theta @ weights)
-        self.mass += counted.sum(axis=1)
-        self.pairs += counted @ weights.T
-        self.by_right += centred @ along
+        centred = counted * (theta[:, None] - theta @ part.weights)
         variance = np.maximum(theta @ centred, 0.0)
-        weighted = along * np.sqrt(variance)[:, None]
-        self.by_both = self.by_both + weighted.T @ weighted
+        weighted = part.right * np.sqrt(variance)[:, None]
+        self.by_pair += np.diag(counted.sum(axis=1)) - counted @ part.weights.T
+        self.by_right += centred @ part.right
+        self.by_both += weighted.T @ weighted
 
     def total(self) -> Array:
-        """Covariances of the scores, (r, r)."""
-        sloped = self.sloped
-        covariances = np.diag(self.mass) - self.pairs
-        missing = self.functions @ covariances @ self.functions.T
+        """Covariances of the scores, all slopes first, (r, r)."""
+        missing = self.functions @ self.by_pair @ self.functions.T
         crossed = self.functions @ self.by_right
-        missing[:, sloped] += crossed
-        missing[sloped] += crossed.T
-        missing[np.ix_(sloped, sloped)] += self.by_both
+        slopes = slice(len(self.by_both))
+        missing[:, slopes] += crossed
+        missing[slopes] += crossed.T
+        missing[slopes, slopes] += self.by_both
         return missing
 
 
@@ -666,7 +646,7 @@ def _along_nodes(scores: _Scores, moves: Array) -> Array:
 
 
 class _Polynomials:
-    """Missing information along any directions, by polynomials in ability.
+    """Missing information about all parameters, by polynomials in ability.
 
     Scores are expanded in polynomials orthonormal under each posterior. The linear one has nearly
     all of the covariance. The contributions of further ones fall about geometrically, odd and even
@@ -676,28 +656,20 @@ class _Polynomials:
     as many.
     """
 
-    def __init__(self, scores: _Scores, moves: Array) -> None:
-        n_items, size, n_moves = moves.shape
-        n = scores.population.n
+    def __init__(self, scores: _Scores) -> None:
         self.scores = scores
-        self.turn = np.zeros((n_items * size + n, n_moves))
-        self.turn[: n_items * size] = moves.swapaxes(0, 1).reshape(n_items * size, -1)
-        self.turn[n_items * size :, n_moves - n :] = np.eye(n)
         self.of_population = scores.population.scores(scores.theta).T
         self.every = max(1, scores.patterns.n // _TUNED.enough)
         self.missing: Any = 0.0
 
-    def _squares(self, part: Part, weights: Floats, *, linear: bool = False) -> Floats:
-        """Part of the covariance that one function has; ``linear`` if it has one with θ."""
-        dtype = weights.dtype
+    def _squares(self, part: Part, weights: Floats) -> Floats:
+        """Part of the covariance that one function has."""
         # times the root of how many respondents share each pattern
         weights = weights * np.sqrt(part.counted.sum(axis=0))
-        of_items = self.scores.weighed(part, weights, linear=linear)
-        real = self.scores.population.real[part.respondents].astype(dtype)[:, None]
-        of_population = real * (weights.T @ self.of_population.astype(dtype))
+        of_items = self.scores.weighed(part, weights)
+        real = self.scores.population.real[part.respondents].astype(weights.dtype)[:, None]
+        of_population = real * (weights.T @ self.of_population.astype(weights.dtype))
         along = np.hstack([of_items.reshape(len(of_items), -1), of_population])
-        if self.turn.shape[1] < len(self.turn):
-            along = along @ self.turn.astype(dtype)
         return along.T @ along
 
     def add(self, part: Part) -> None:
@@ -706,7 +678,7 @@ class _Polynomials:
             part = part._replace(right=part.right.toarray(), answered=part.answered.toarray())
         theta = self.scores.theta.astype(part.weights.dtype)
         most = 1.0 if part.answered is None else max(1.0, float(part.answered.max()))
-        total = self._squares(part, next(orthonormal(part.weights, theta)), linear=True)
+        total = self._squares(part, next(orthonormal(part.weights, theta)))
         sample = part.thinned(self.every)
         times = float(part.counted.sum() / sample.counted.sum())
         before = np.inf
@@ -724,14 +696,12 @@ class _Polynomials:
             for t, of_node in enumerate(np.sqrt(part.weights)):
                 weights = -of_node * part.weights
                 weights[t] += of_node
-                total += self._squares(part, weights, linear=True)
+                total += self._squares(part, weights)
         self.missing = self.missing + total
 
     def total(self) -> Array:
-        """Covariances of the scores, (r, r)."""
-        if self.turn.shape[1] < len(self.turn):
-            return self.missing
-        return self.turn.T @ self.missing @ self.turn
+        """Covariances of the scores, all slopes first and the population last, (r, r)."""
+        return np.asarray(self.missing)
 
 
 def orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
@@ -808,9 +778,3 @@ def unit_directions(information: Array) -> Array:
     kept = values > _TUNED.same
     unit = vectors[:, kept] / np.sqrt(values[kept])
     return unit / lengths[:, None]
-
-
-def _number_type(patterns: Patterns, items: Items) -> Any:
-    whole = formed_as_a_whole(items, patterns.n_items)  # sums along few directions cancel more
-    narrow = whole and patterns.n > _TUNED.many_respondents and not patterns.repeated
-    return np.float32 if narrow else np.float64
