@@ -75,10 +75,13 @@ class ItemBank:
 
     def posteriors(self, share: Array, tried: Array, start: Normals | None = None) -> Normals:
         """Posteriors of respondents, by proportions right and trials, (n, n_items) each."""
+        return fold_in(self.cells(share, tried), self.fitted, start)
+
+    def cells(self, share: Array, tried: Array) -> Cells:
+        """Proportions right, and how many independent trials each counts for."""
         repeats = 1 + np.maximum(tried - 1, 0) * self.trial_correlation
         weight = self.worth * tried / repeats
-        cells = Cells(share.astype(np.float32), weight.astype(np.float32))
-        return fold_in(cells, self.fitted, start)
+        return Cells(share.astype(np.float32), weight.astype(np.float32))
 
     def expected_scores(
         self, share: Array, tried: Array, places: Places, counted: Array
@@ -108,12 +111,10 @@ class ItemBank:
             raise ValueError("responses must share an item with the result")
         places = [number[responses.items[k]] for k in columns]
         patterns = patterns_of(responses, synthetic_is_real=True).with_columns(np.array(columns))
-        right, trials, weight = np.zeros((3, responses.n_respondents, len(number)))
+        right, trials = np.zeros((2, responses.n_respondents, len(number)))
         right[:, places], trials[:, places] = patterns.dense()
-        counted = patterns.with_trial_correlation(self.trial_correlation)
-        weight[:, places] = counted.dense()[1]
         share = right / np.maximum(trials, 1)
-        cells = Cells(share.astype(np.float32), weight.astype(np.float32))
+        cells = self.cells(share, trials)
         respondents = fold_in(cells, self.fitted)
         score, error = expected_score(right, trials, respondents, self.fitted.known_items)
         reach = ndtri((1 + level) / 2) * np.sqrt(error**2 + misfit)

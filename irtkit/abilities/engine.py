@@ -217,6 +217,7 @@ def fit_design(
     correlations = np.eye(design.n_abilities)
     steps_of_respondents = _respondent_steps(cells, design)
     steps_of_items = _Newton(cells.turned, design.estimated, _TUNED.item_cap)
+    least_size = _TUNED.least_slopes * np.sqrt(len(items.mean))
     iteration = 0
     change = np.inf
     for iteration in range(1, max_iterations + 1):
@@ -227,7 +228,10 @@ def fit_design(
             0.0,
             _ability_precision(correlations),
         )
-        mean, covariance = _population(respondents)
+        theta = respondents.leading
+        mean = theta.mean(axis=0)
+        between = theta.T @ theta / len(theta) - np.outer(mean, mean)
+        covariance = between + respondents.leading_covariance.mean(axis=0)
         respondents, items = _expanded(respondents, items, mean, covariance, design)
         if design.correlated:
             correlations = _correlations(covariance, len(cells.y), prior=prior)
@@ -235,7 +239,8 @@ def fit_design(
         items = steps_of_items.step(
             items if prior else items.without_errors(), respondents, item_mean, precision
         )
-        change = _relative_change(before, items.leading)
+        size = max(float(np.linalg.norm(items.leading)), least_size)
+        change = float(np.linalg.norm(items.leading - before)) / size
         if report is not None:
             report(iteration, change)
         if change < tol:
@@ -280,14 +285,6 @@ def _ability_precision(correlations: Array) -> Array:
     return precision
 
 
-def _relative_change(before: Array, after: Array) -> float:
-    """Root mean square change of the slopes of an item, relative to their size."""
-    root = np.sqrt(len(after))
-    step = np.linalg.norm(after - before) / root
-    size = np.linalg.norm(after) / root
-    return float(step / max(size, _TUNED.least_slopes))
-
-
 def probabilities(respondents: Normals, items: Normals) -> Array:
     """P(right) of every cell, averaged over both posteriors, (n, n_items)."""
     p = np.empty((len(respondents.mean), len(items.mean)))
@@ -298,31 +295,27 @@ def probabilities(respondents: Normals, items: Normals) -> Array:
 
 
 class _Packed:
-    """The other side of a half step, in 32 bits: means, and upper triangles of covariances."""
+    """The other side of a half step, in 32 bits: means, and upper triangles of matrices."""
 
     def __init__(self, side: Normals) -> None:
-        self.upper = np.triu_indices(side.mean.shape[1])
-        rows, columns = self.upper
+        rows, columns = np.triu_indices(side.mean.shape[1])
+        self.upper = rows, columns
         self.times = np.where(rows == columns, np.float32(1), np.float32(2))
         self.mean = side.mean.astype(np.float32)
         self.covariance = self.triangles(side.covariance)
         self.certain = not self.covariance.any()
-        self.second = self.squares(side.mean) + self.covariance
+        self.second = self.triangles(outer(side.mean, side.mean)) + self.covariance
 
     def triangles(self, matrices: Array) -> NDArray[np.float32]:
         """Upper triangles, (n, d(d + 1)/2)."""
         return matrices[:, *self.upper].astype(np.float32)
 
-    def squares(self, vectors: Array) -> NDArray[np.float32]:
-        """Upper triangles of vvᵀ."""
-        return self.triangles(outer(vectors, vectors))
-
-    def unpack(self, triangles: Any) -> Array:
+    def matrices(self, triangles: Any) -> Array:
         """Symmetric matrices of upper triangles."""
         d = self.mean.shape[1]
         full = np.empty((len(triangles), d, d))
         full[:, *self.upper] = triangles
-        full[:, self.upper[1], self.upper[0]] = triangles
+        full[:, *self.upper[::-1]] = triangles
         return full
 
     def moments(self, side: Normals) -> tuple[Any, Any]:
@@ -333,10 +326,9 @@ class _Packed:
         """
         half_mean = side.mean.astype(np.float32) @ self.mean.T
         half_mean *= np.float32(0.5)
-        covariance = self.triangles(side.covariance) * self.times
-        variance = covariance @ self.second.T
+        variance = (self.triangles(side.covariance) * self.times) @ self.second.T
         if not self.certain:
-            squares = self.squares(side.mean) * self.times
+            squares = self.triangles(outer(side.mean, side.mean)) * self.times
             variance += squares @ self.covariance.T
         np.maximum(variance, 0, out=variance)
         half_sd = np.sqrt(variance, out=variance)
@@ -380,7 +372,21 @@ class _Newton:
 
     def step(self, side: Normals, other: Normals, prior_mean: Any, precision: Array) -> Normals:
         """Move the rows of a side, given the other side and their prior."""
-        gradient, information = self._derivatives(side, other)
+        packed = _Packed(other)
+        gradient = np.empty_like(side.mean)
+        information = np.empty_like(side.covariance)
+        for rows in blocks(len(side.mean), len(other.mean), _AT_ONCE):
+            of_rows = side.chosen(rows)
+            p, curvature = packed.moments(of_rows)
+            residual = np.subtract(self.cells.y[rows], p, out=p)
+            if self.cells.weight is not None:
+                residual *= self.cells.weight[rows]
+                curvature *= self.cells.weight[rows]
+            gradient[rows] = residual @ packed.mean
+            information[rows] = packed.matrices(curvature @ packed.second)
+            if not packed.certain:
+                noise = packed.matrices(curvature @ packed.covariance)
+                gradient[rows] -= np.einsum("nij,nj->ni", noise, of_rows.mean)
         deviation = side.mean - prior_mean
         gradient -= np.einsum("...ij,...j->...i", precision, deviation)
         covariance = masked_inverse(information + precision, self.estimated)
@@ -393,25 +399,6 @@ class _Newton:
         step /= np.maximum(largest / self.cap, 1.0)
         self.last = step
         return Normals(side.mean + step, covariance)
-
-    def _derivatives(self, side: Normals, other: Normals) -> tuple[Array, Array]:
-        """Gradient and information of every row, without the prior."""
-        packed = _Packed(other)
-        gradient = np.empty_like(side.mean)
-        information = np.empty_like(side.covariance)
-        for rows in blocks(len(side.mean), len(other.mean), _AT_ONCE):
-            of_rows = side.chosen(rows)
-            p, curvature = packed.moments(of_rows)
-            residual = np.subtract(self.cells.y[rows], p, out=p)
-            if self.cells.weight is not None:
-                residual *= self.cells.weight[rows]
-                curvature *= self.cells.weight[rows]
-            gradient[rows] = residual @ packed.mean
-            information[rows] = packed.unpack(curvature @ packed.second)
-            if not packed.certain:
-                noise = packed.unpack(curvature @ packed.covariance)
-                gradient[rows] -= np.einsum("nij,nj->ni", noise, of_rows.mean)
-        return gradient, information
 
 
 def _respondent_steps(cells: Cells, design: Design) -> _Newton:
@@ -427,16 +414,6 @@ def masked_inverse(matrices: Array, estimated: NDArray[np.bool_]) -> Array:
     unit = np.eye(estimated.shape[-1])
     inverses = np.linalg.inv(np.where(pairs, matrices, unit))
     return inverses * pairs
-
-
-def _population(respondents: Normals) -> tuple[Array, Array]:
-    """Mean and covariance of the abilities of all respondents."""
-    theta = respondents.leading
-    mean = theta.mean(axis=0)
-    second = theta.T @ theta / len(theta)
-    within = respondents.leading_covariance.mean(axis=0)
-    between = second - np.outer(mean, mean)
-    return mean, between + within
 
 
 def _expanded(
@@ -581,7 +558,12 @@ def _first_abilities(
     kept = np.ones(k)
     for column, items in enumerate(design.pattern.T):
         if column and design.free:
-            values = _leading(residual)
+            # the leading left singular vector times its value, by power iterations
+            vector = residual[np.argmax((residual**2).sum(axis=1))]
+            for _ in range(6):
+                vector = (residual @ vector) @ residual
+                vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
+            values = np.asarray(residual @ vector, dtype=np.float64)
             kept[column] = _beyond_noise(residual, float(np.linalg.norm(values)))
         else:
             count = np.maximum(answered[:, items].sum(axis=1), 1)
@@ -593,15 +575,6 @@ def _first_abilities(
             slope = residual.T @ ability / n
             residual -= np.outer(ability, slope) * answered
     return theta, kept
-
-
-def _leading(residual: NDArray[np.float32]) -> Array:
-    """Leading left singular vector times its value, from the row that is largest."""
-    vector = residual[np.argmax((residual**2).sum(axis=1))]
-    for _ in range(6):  # power iterations
-        vector = (residual @ vector) @ residual
-        vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
-    return np.asarray(residual @ vector, dtype=np.float64)
 
 
 def _beyond_noise(residual: NDArray[np.float32], value: float) -> float:
@@ -630,44 +603,41 @@ def principal_axes(fitted: Fitted) -> Array:
 def oblique_axes(fitted: Fitted) -> Array:
     """Turn of abilities by direct quartimin (oblimin with γ = 0) with Kaiser weights, (K, K).
 
-    Abilities rise with their slopes, and come in the order of the sums of squared slopes.
+    Axes have unit columns (Jennrich 2002). Abilities rise with their slopes, and come in the order
+    of the sums of squared slopes.
     """
+    from scipy.optimize import minimize
+
     axes = principal_axes(fitted)
     if not fitted.design.free:
         return axes
     slopes = fitted.slopes @ axes
     length = np.sqrt((slopes**2).sum(axis=1, keepdims=True))
-    turn = _quartimin(slopes / np.maximum(length, 1e-9))
+    loadings = slopes / np.maximum(length, 1e-9)
+    k = len(axes)
+
+    def criterion(free: Array) -> tuple[float, Array]:
+        """Σ of products of squared loadings on two axes T, A T⁻¹', and its derivatives."""
+        free = free.reshape(k, k)
+        size = np.sqrt((free**2).sum(axis=0))
+        turn = free / size
+        inverse = np.linalg.inv(turn)
+        turned = loadings @ inverse.T
+        squares = turned**2
+        others = squares.sum(axis=1, keepdims=True) - squares
+        complexity = float((squares * others).sum()) / 4
+        by_axes = -(turned.T @ (turned * others) @ inverse).T
+        along = (turn * by_axes).sum(axis=0)
+        by_free = (by_axes - turn * along) / size
+        return complexity, by_free.ravel()
+
+    options: Any = {"gtol": 1e-6 * np.sqrt(len(loadings)), "ftol": 1e-15, "maxiter": 1000}
+    least = minimize(criterion, np.eye(k).ravel(), jac=True, method="L-BFGS-B", options=options)
+    turn = least.x.reshape(k, k)
+    turn /= np.sqrt((turn**2).sum(axis=0))
     turned = slopes @ np.linalg.inv(turn).T
     falls = turned.sum(axis=0) < 0
     turn = np.where(falls, -turn, turn)
     sizes = (turned**2).sum(axis=0)
     order = np.argsort(-sizes, kind="stable")
     return axes @ turn[:, order]
-
-
-def _quartimin(loadings: Array) -> Array:
-    """Axes T with unit columns for A T⁻¹' (Jennrich 2002)."""
-    from scipy.optimize import minimize
-
-    k = loadings.shape[1]
-
-    def criterion(free: Array) -> tuple[float, Array]:
-        """Σ of products of squared loadings on two axes, and its derivatives."""
-        free = free.reshape(k, k)
-        length = np.sqrt((free**2).sum(axis=0))
-        axes = free / length
-        inverse = np.linalg.inv(axes)
-        turned = loadings @ inverse.T
-        squares = turned**2
-        others = squares.sum(axis=1, keepdims=True) - squares
-        complexity = float((squares * others).sum()) / 4
-        by_axes = -(turned.T @ (turned * others) @ inverse).T
-        along = (axes * by_axes).sum(axis=0)
-        by_free = (by_axes - axes * along) / length
-        return complexity, by_free.ravel()
-
-    options: Any = {"gtol": 1e-6 * np.sqrt(len(loadings)), "ftol": 1e-15, "maxiter": 1000}
-    least = minimize(criterion, np.eye(k).ravel(), jac=True, method="L-BFGS-B", options=options)
-    turn = least.x.reshape(k, k)
-    return turn / np.sqrt((turn**2).sum(axis=0))

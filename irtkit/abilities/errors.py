@@ -40,20 +40,10 @@ from irtkit.irf import logistic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from irtkit.abilities.engine import Cells, Fitted
     from irtkit.irf import Array
 
 _AT_ONCE = 2**18  # Cells times nodes worked on at once.
-
-
-def covariances(cells: Cells, fitted: Fitted) -> tuple[ItemCovariance, Array]:
-    """Covariance of the parameters of all items, and errors of correlations."""
-    joint = _item_covariance(cells, fitted)
-    if fitted.design.correlated:
-        return joint, _correlation_errors(fitted)
-    return joint, np.full_like(fitted.correlations, np.nan)
 
 
 def turned(joint: ItemCovariance, theta: Array) -> ItemCovariance:
@@ -63,13 +53,20 @@ def turned(joint: ItemCovariance, theta: Array) -> ItemCovariance:
     return joint._replace(alone=alone, moves=by @ joint.moves)
 
 
-def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
+def item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
     """Covariance by items' own information and the directions in which they move together."""
     precision = item_prior(fitted.items, fitted.design, prior=fitted.prior)[1]
     spanned = _common_directions(fitted, precision)
     of_known, missing, missing_along = _information(cells, fitted, spanned)
     complete = of_known + precision
-    alone = _less(complete, missing, fitted.design.estimated)
+    # what is known of items less what is missing, at most a share of it in every direction
+    pairs = outer(fitted.design.estimated, fitted.design.estimated)
+    root = np.linalg.cholesky(np.where(pairs, complete, np.eye(pairs.shape[1])))
+    inverse_root = np.linalg.inv(root)
+    share, axes = np.linalg.eigh(inverse_root @ (missing * pairs) @ inverse_root.mT)
+    axes = root @ axes
+    left = 1 - np.minimum(share, 0.95)  # an item may miss so much by itself
+    alone = (axes * left[:, None]) @ axes.mT * pairs
     if fitted.prior:  # the mean of the prior follows the items
         along_each = np.moveaxis(spanned, 2, 0)
         means = [item_means(direction, fitted.design) for direction in along_each]
@@ -176,20 +173,6 @@ def _information(cells: Cells, fitted: Fitted, directions: Array) -> tuple[Array
     return complete.reshape(shape), missing.reshape(shape), missing_along
 
 
-def _less(complete: Array, missing: Array, estimated: NDArray[np.bool_]) -> Array:
-    """What is known of items less what is missing, at most a share of it in every direction."""
-    pairs = outer(estimated, estimated)
-    unit = np.eye(estimated.shape[1])
-    root = np.linalg.cholesky(np.where(pairs, complete, unit))
-    inverse = np.linalg.inv(root)
-    share = inverse @ (missing * pairs) @ inverse.mT
-    values, vectors = np.linalg.eigh(share)
-    axes = root @ vectors
-    left = 1 - np.minimum(values, 0.95)  # an item may miss so much by itself
-    remaining = (axes * left[:, None]) @ axes.mT
-    return remaining * pairs
-
-
 class _Piece(NamedTuple):
     """Nodes of the posteriors of some respondents, and the scores of items there."""
 
@@ -210,12 +193,19 @@ class _Piece(NamedTuple):
 def _pieces(cells: Cells, fitted: Fitted, per_ability: int) -> Iterator[_Piece]:
     """Go over the respondents, some at a time.
 
-    Without a number of nodes per ability, or with many abilities, nodes are of a cubature rule.
+    Without a number of nodes per ability, or with many abilities, nodes are of a cubature rule: a
+    standard normal at nodes with equal weights, exact for powers up to the third. They lie on axes.
+    A general ability and a specific one would never be off their means together there, so that a
+    bifactor model has two turned sets of axes.
     """
     b = fitted.items.mean
     k = fitted.design.n_abilities
     by_quadrature = per_ability > 0 and k <= MOST_DIMENSIONS
-    cubature = _cubature(fitted)
+    axes = np.eye(k)
+    if is_bifactor(fitted.design):
+        drawn = np.random.default_rng(0).normal(size=(2, k, k))
+        axes = np.hstack([*np.linalg.qr(drawn).Q])
+    cubature = np.sqrt(k) * np.hstack([axes, -axes])
     n_nodes = per_ability**k if by_quadrature else cubature.shape[1]
     for rows in blocks(len(cells.y), n_nodes * len(b), _AT_ONCE):
         answers = cells.chosen(rows)
@@ -237,21 +227,6 @@ def _pieces(cells: Cells, fitted: Fitted, per_ability: int) -> Iterator[_Piece]:
         yield _Piece(rows, x, weight, answers.residual(p), curvature)
 
 
-def _cubature(fitted: Fitted) -> Array:
-    """Nodes of a standard normal with equal weights, exact for powers up to the third, as columns.
-
-    They lie on axes. A general ability and a specific one would never be off their means together
-    there, so that a bifactor model has two turned sets of axes.
-    """
-    k = fitted.design.n_abilities
-    axes = np.eye(k)
-    if is_bifactor(fitted.design):
-        generator = np.random.default_rng(0)
-        drawn = generator.normal(size=(2, k, k))
-        axes = np.hstack([*np.linalg.qr(drawn).Q])
-    return np.sqrt(k) * np.hstack([axes, -axes])
-
-
 def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> Array:
     """Covariances of the errors of abilities, those of items included, (n, K, K).
 
@@ -264,10 +239,24 @@ def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> 
     products = outer(slopes, slopes).reshape(len(slopes), -1)
     information = np.empty_like(variance)
     by_items = np.empty_like(variance)
+    moves = joint.moves.astype(np.float32)
+    of_items = joint.alone.astype(np.float32)
     for piece in _pieces(cells, fitted, 0):
         curvature = piece.curvature.mean(axis=1)
         information[piece.rows] = (curvature @ products).reshape(-1, k, k)
-        by_items[piece.rows] = _moved_by_items(piece, joint)
+        # posterior means move with items by g = Cov(θ, score), and so vary by g Cov gᵀ
+        theta = piece.x[:, :, :-1]
+        mean = np.einsum("nq,nqk->nk", piece.weight, theta)
+        centred = (theta - mean[:, None]) * piece.weight[..., None]
+        by_moves = centred.mT @ piece.along(moves)
+        in_common = by_moves @ joint.core @ by_moves.mT
+        n, n_nodes, _ = centred.shape
+        by_node = outer(centred, piece.x).astype(np.float32)
+        by_item = by_node.reshape(n, n_nodes, -1).mT @ piece.residual
+        by_item = by_item.reshape(n, k, k + 1, -1)
+        moved = np.einsum("nkaj,jab->nkbj", by_item, of_items, optimize=True)
+        alone = moved.reshape(n, k, -1) @ by_item.reshape(n, k, -1).mT
+        by_items[piece.rows] = in_common + alone
     precision = np.linalg.inv(fitted.correlations)
     posterior = np.linalg.inv(information + precision)
     wider = posterior @ np.linalg.inv(variance)
@@ -277,34 +266,17 @@ def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> 
     return whole * outer(shrink, shrink)
 
 
-def _moved_by_items(piece: _Piece, joint: ItemCovariance) -> Array:
-    """Covariances g Cov gᵀ of posterior means that move with items by g = Cov(θ, score)."""
-    theta = piece.x[:, :, :-1]
-    mean = np.einsum("nq,nqk->nk", piece.weight, theta)
-    centred = (theta - mean[:, None]) * piece.weight[..., None]
-    scores = piece.along(joint.moves.astype(np.float32))
-    by_moves = centred.mT @ scores
-    in_common = by_moves @ joint.core @ by_moves.mT
-    n, n_nodes, k = centred.shape
-    products = outer(centred, piece.x).astype(np.float32)
-    products = products.reshape(n, n_nodes, -1)
-    by_item = products.mT @ piece.residual
-    by_item = by_item.reshape(n, k, k + 1, -1)
-    of_items = joint.alone.astype(np.float32)
-    moved = np.einsum("nkaj,jab->nkbj", by_item, of_items, optimize=True)
-    moved = moved.reshape(n, k, -1)
-    by_item = by_item.reshape(n, k, -1)
-    alone = moved @ by_item.mT
-    return in_common + alone
+def correlation_errors(fitted: Fitted) -> Array:
+    """Errors of correlations by cross products of scores, NaN if these are not estimated.
 
-
-def _correlation_errors(fitted: Fitted) -> Array:
-    """Errors of correlations by cross products of scores, variances of abilities free as well.
-
-    The score of a covariance matrix Σ is (Σ⁻¹SΣ⁻¹ − Σ⁻¹)/2 with the second moments S of abilities,
-    and the delta method turns covariances into correlations r = σ₁₂/√(σ₁₁σ₂₂).
+    Variances of abilities are free as well. The score of a covariance matrix Σ is
+    (Σ⁻¹SΣ⁻¹ − Σ⁻¹)/2 with the second moments S of abilities, and the delta method turns covariances
+    into correlations r = σ₁₂/√(σ₁₁σ₂₂).
     """
     n, k = fitted.ability.shape
+    errors = np.full((k, k), np.nan)
+    if not fitted.design.correlated:
+        return errors
     inverse = np.linalg.inv(fitted.correlations)
     second = fitted.ability_covariance + outer(fitted.ability, fitted.ability)
     score = (inverse @ second @ inverse - inverse) / 2
@@ -320,7 +292,6 @@ def _correlation_errors(fitted: Fitted) -> Array:
     half = fitted.correlations[of_row, of_column] / 2
     jacobian -= half * involved
     variance = np.einsum("pq,qr,pr->p", jacobian, covariance, jacobian)
-    errors = np.full((k, k), np.nan)
     errors[of_row, of_column] = np.sqrt(variance)[:, None]
     errors[of_column, of_row] = errors[of_row, of_column]
     return errors

@@ -82,9 +82,12 @@ def fitted_abilities(
     item_covariance: ItemCovariance | None = None
     correlation_se = np.full_like(fitted.correlations, np.nan)
     if settings.standard_errors:
-        item_covariance, correlation_se = errors.covariances(cells, fitted)
+        correlation_se = errors.correlation_errors(fitted)
+        item_covariance = errors.item_covariance(cells, fitted)
         item_covariance = item_covariance.scaled(np.sqrt(duplicates.n / duplicates.n_eff))
-        fitted = _with_item_errors(cells, fitted, item_covariance)
+        items = Normals(fitted.items.mean, item_covariance.of_items())
+        fitted = replace(fitted, items=items)
+        fitted = replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
     axes = oblique_axes(fitted)
     fitted = fitted.moved(axes)
     ability_covariance = fitted.ability_covariance
@@ -246,12 +249,6 @@ def _maximum(
     if not prior and (few or likelihood.is_bifactor(design)):
         return likelihood.polished(cells, fitted)
     return fitted
-
-
-def _with_item_errors(cells: Cells, fitted: Fitted, item_covariance: ItemCovariance) -> Fitted:
-    """Return the fit with this covariance of items, and respondents to match."""
-    fitted = replace(fitted, items=Normals(fitted.items.mean, item_covariance.of_items()))
-    return replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
 
 
 def _of_systems(

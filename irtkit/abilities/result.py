@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.abilities.engine import Design, Fitted
+    from irtkit.abilities.engine import Fitted
     from irtkit.calibration.result import Settings
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.data.near_duplicates import NearDuplicates
@@ -56,14 +56,24 @@ class SeveralAbilities:
     def item_columns(self, result: FitResult) -> dict[str, Any]:
         """MDISC and MDIFF, slope of every ability and intercept, each with its error."""
         items = result.own_items
-        errors = _own_errors(result)
+        own_errors = np.full((2, items.n_items), np.nan)
+        if result.item_covariance is not None:  # by the delta method
+            rise = result.own_weights @ result.ability_correlation
+            slope = items.discrimination[:, None]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                by_slopes = rise * items.intercept[:, None] / slope
+                by_parameters = np.pad(by_slopes, ((0, 0), (0, 1)), constant_values=-1.0)
+                by_difficulty = by_parameters / slope
+            gradients = np.stack([np.pad(rise, ((0, 0), (0, 1))), by_difficulty])
+            covariance = result.item_covariance.of_items()
+            own_errors = np.sqrt(np.einsum("gji,jik,gjk->gj", gradients, covariance, gradients))
         measured = np.abs(result.own_weights).argmax(axis=1)
         columns: dict[str, Any] = {
             "ability": np.array(self.names, dtype=object)[measured],
             "discrimination": items.discrimination,
-            "discrimination_se": errors[0],
+            "discrimination_se": own_errors[0],
             "difficulty": items.difficulty,
-            "difficulty_se": errors[1],
+            "difficulty_se": own_errors[1],
         }
         names = [*(f"discrimination_{name}" for name in self.names), "intercept"]
         for k, name in enumerate(names):
@@ -110,16 +120,10 @@ class SeveralAbilities:
     def reliability(self, result: FitResult) -> Array:
         """1 less the mean error variance of every ability, (K,)."""
         variance = np.linalg.diagonal(self.fitted.ability_covariance)
-        if not self.free_axes:  # free axes are said too low with it (reliability.py)
-            variance = variance + self._variance_by_items(result)
-        return 1 - variance[result.answering].mean(axis=0)
-
-    def _variance_by_items(self, result: FitResult) -> Array:
-        """What errors of items add to the variances of abilities, (n, K).
-
-        A posterior mean moves with the parameters of an item by g = Cov(ability, score). Errors are
-        taken as independent between items, so that what all systems share is left out.
-        """
+        if self.free_axes:  # these are said too low with errors of items (reliability.py)
+            return 1 - variance[result.answering].mean(axis=0)
+        # A posterior mean moves with the parameters of an item by g = Cov(ability, score). Errors
+        # are independent between items here, so that what all systems share is left out.
         items = self.fitted.items
         p = result.expected(slice(None), slice(None))
         weight = p * (1 - p)
@@ -127,12 +131,13 @@ class SeveralAbilities:
             correlation = result.settings.trial_correlation or 0.0
             weight *= result.patterns.with_trial_correlation(correlation).dense()[1]
         of_logit = _quadratic(self.fitted.respondents.mean, items.covariance)
-        added = np.zeros_like(self.fitted.ability)
+        reliability = []
         for k, by_logit in enumerate(self.fitted.ability_covariance.swapaxes(0, 1)):
             moved = weight * (by_logit @ items.leading.T)
             by_slopes = weight * _quadratic(by_logit, items.leading_covariance)
-            added[:, k] = (moved**2 * of_logit + by_slopes).sum(axis=1)
-        return added
+            by_items = (moved**2 * of_logit + by_slopes).sum(axis=1)
+            reliability.append(1 - (variance[:, k] + by_items)[result.answering].mean())
+        return np.array(reliability)
 
     def first_of_each(self, result: FitResult) -> list[tuple[list[str], list[str]]]:
         """Items and respondents of the table `abilities`, whole labels."""
@@ -182,24 +187,6 @@ class SeveralAbilities:
         )
 
 
-def _own_errors(result: FitResult) -> Array:
-    """Errors of MDISC and MDIFF by the delta method, (2, n_items); NaN if items have none."""
-    items = result.own_items
-    if result.item_covariance is None:
-        return np.full((2, items.n_items), np.nan)
-    rise = result.own_weights @ result.ability_correlation
-    slope = items.discrimination[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_slopes = rise * items.intercept[:, None] / slope
-        by_parameters = np.pad(by_slopes, ((0, 0), (0, 1)), constant_values=-1.0)
-        by_difficulty = by_parameters / slope
-    by_slope = np.pad(rise, ((0, 0), (0, 1)))
-    covariance = result.item_covariance.of_items()
-    gradients = np.stack([by_slope, by_difficulty])
-    variance = np.einsum("gji,jik,gjk->gj", gradients, covariance, gradients)
-    return np.sqrt(variance)
-
-
 def _quadratic(x: Array, matrices: Array) -> Array:
     """xᵀMx of every row and matrix, (n, n_items)."""
     products = outer(x, x).reshape(len(x), -1)
@@ -227,6 +214,17 @@ def result_of_several(
     status = np.where(counts.all_right | counts.all_wrong, "no variance", "ok").astype(object)
     status[fitted.unbounded] = "unbounded"
     status[counts.item_responses == 0] = "no responses"
+    design = fitted.design
+    n_parameters = int(design.estimated.sum())
+    n_pairs = design.n_abilities * (design.n_abilities - 1) // 2
+    if design.correlated:
+        n_parameters += n_pairs
+    if design.free:  # axes may be rotated
+        n_parameters -= n_pairs
+    standard_errors = np.full(design.estimated.shape, np.nan)
+    if item_covariance is not None:
+        variance = np.linalg.diagonal(item_covariance.of_items())
+        standard_errors = np.sqrt(np.where(design.estimated, variance, np.nan))
     return FitResult(
         model="2PL",
         method="em",
@@ -234,7 +232,7 @@ def result_of_several(
         item_labels=responses.items,
         respondent_labels=responses.respondents,
         parameters=ItemParameters(fitted.slopes, fitted.items.mean[:, -1], np.zeros(n_items)),
-        standard_errors=_item_errors(fitted, item_covariance),
+        standard_errors=standard_errors,
         item_covariance=item_covariance,
         status=tuple(status),
         ability=fitted.ability,
@@ -245,7 +243,7 @@ def result_of_several(
         counts=counts,
         latent_sd=1.0,
         log_likelihood=log_likelihood,
-        n_parameters=_n_parameters(fitted.design),
+        n_parameters=n_parameters,
         converged=fitted.converged,
         n_iterations=fitted.n_iterations,
         trace_rows=np.empty((0, 4)),
@@ -254,25 +252,6 @@ def result_of_several(
         saved_p_negative=p_negative,
         several=several,
     )
-
-
-def _n_parameters(design: Design) -> int:
-    """Number of slopes, intercepts and correlations, less the rotations of free axes."""
-    n_items = len(design.pattern)
-    n_pairs = design.n_abilities * (design.n_abilities - 1) // 2
-    n_slopes = int(np.count_nonzero(design.pattern))
-    if design.correlated:
-        return n_slopes + n_items + n_pairs
-    return n_slopes + n_items - n_pairs * design.free
-
-
-def _item_errors(fitted: Fitted, covariance: ItemCovariance | None) -> Array:
-    """Errors of slopes and intercepts, (n_items, K + 1); NaN of a slope that is fixed at 0."""
-    estimated = fitted.design.estimated
-    if covariance is None:
-        return np.full(estimated.shape, np.nan)
-    variance = np.linalg.diagonal(covariance.of_items())
-    return np.sqrt(np.where(estimated, variance, np.nan))
 
 
 def restored(record: dict[str, Any]) -> SeveralAbilities:

@@ -22,9 +22,30 @@ def p_negative(cells: Cells, fitted: Fitted, evidence: float = 1.0) -> Array:
     the mean μ and the covariance Ω of the slopes of all items, the axis (Ω + L⁻¹)⁻¹μ tells slopes
     about μ and about −μ apart best (Fisher's discriminant). The result is the same for every
     rotation. ``evidence`` weighs responses, and is below 1 if respondents repeat each other.
+
+    The intercept is at its maximum at slopes of 0. Each response is taken out of the abilities that
+    it is compared with, in one Newton step.
     """
     pattern = fitted.design.pattern
-    score, information = _near_zero(cells, fitted)
+    theta = fitted.ability
+    n, k = theta.shape
+    weights = cells.weights.astype(np.float64)
+    tried = np.maximum(weights.sum(axis=0), 1e-9)
+    share = cells.weighed.sum(axis=0, dtype=np.float64) / tried
+    residual = weights * (cells.y - share)
+    p = probabilities(fitted.respondents, fitted.known_items)
+    of_itself = residual * weights * (cells.y - p)
+    abilities = fitted.ability_covariance.reshape(n, -1)
+    taken = (of_itself.T @ abilities).reshape(-1, k, k)
+    score = residual.T @ theta
+    score -= np.einsum("nij,nj->ni", taken, fitted.slopes)
+    score *= pattern
+    squares = outer(theta, theta).reshape(n, -1)
+    first = weights.T @ theta
+    second = (weights.T @ squares).reshape(-1, k, k)
+    second -= outer(first, first) / tried[:, None, None]
+    by_chance = share * (1 - share)
+    information = by_chance[:, None, None] * second * outer(pattern, pattern)
     varied = np.trace(information, axis1=1, axis2=2) > 0
     unit = np.eye(pattern.shape[1])
     invertible = np.where(varied[:, None, None], information, information + unit)
@@ -41,30 +62,3 @@ def p_negative(cells: Cells, fitted: Fitted, evidence: float = 1.0) -> Array:
     of_axes = SlopeScore(slope * along, along).weighted(evidence)
     answered = np.asarray(cells.weights.any(axis=0))
     return signs_of(of_axes, answered)[2]
-
-
-def _near_zero(cells: Cells, fitted: Fitted) -> tuple[Array, Array]:
-    """Score and information of the slopes of every item at 0, its intercept at its maximum.
-
-    Each response is taken out of the abilities that it is compared with, in one Newton step.
-    """
-    theta = fitted.ability
-    pattern = fitted.design.pattern
-    n, k = theta.shape
-    weights = cells.weights.astype(np.float64)
-    tried = np.maximum(weights.sum(axis=0), 1e-9)
-    share = cells.weighed.sum(axis=0, dtype=np.float64) / tried
-    residual = weights * (cells.y - share)
-    p = probabilities(fitted.respondents, fitted.known_items)
-    of_itself = residual * weights * (cells.y - p)
-    covariance = fitted.ability_covariance.reshape(n, -1)
-    taken = (of_itself.T @ covariance).reshape(-1, k, k)
-    score = residual.T @ theta
-    score -= np.einsum("nij,nj->ni", taken, fitted.slopes)
-    squares = outer(theta, theta).reshape(n, -1)
-    first = weights.T @ theta
-    second = (weights.T @ squares).reshape(-1, k, k)
-    second -= outer(first, first) / tried[:, None, None]
-    variance = share * (1 - share)
-    information = variance[:, None, None] * second
-    return score * pattern, information * outer(pattern, pattern)

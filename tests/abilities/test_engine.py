@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logsumexp
 
 from irtkit.abilities.engine import Cells, fit_design, oblique_axes, principal_axes, probabilities
-from irtkit.abilities.errors import covariances
+from irtkit.abilities.errors import correlation_errors, item_covariance
 from irtkit.abilities.fitting import design_of
 from irtkit.abilities.likelihood import _evaluated, log_likelihood, nodes_of, polished
 
@@ -94,7 +94,7 @@ def test_correlated_tasks_are_recovered_and_borrow_from_each_other(correlation):
     task = np.arange(60) % 3
     cells, theta, slopes = drawn(1, 1000, task, correlation)
     fit = fit_design(cells, design("task", task), tol=1e-4)
-    joint, errors = covariances(cells, fit)
+    joint, errors = item_covariance(cells, fit), correlation_errors(fit)
     covariance, pairs = joint.of_items(), np.triu_indices(3, 1)
     assert (np.abs(fit.correlations[pairs] - correlation) < 3 * errors[pairs]).all()
     own = np.arange(60), task
@@ -167,7 +167,7 @@ def test_errors_of_items_are_those_of_the_curvature_of_the_likelihood(structure)
         information.append(((down - up) / 0.1)[estimated])
     # rotations of free axes, which have no curvature, are left out
     known = np.diag(np.linalg.pinv(np.array(information), rcond=1e-3, hermitian=True))
-    covariance = covariances(cells, fit)[0].of_items()
+    covariance = item_covariance(cells, fit).of_items()
     ratio = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)[estimated] / known)
     assert np.median(ratio) == pytest.approx(1, abs=0.01)
     assert np.quantile(ratio, [0.02, 0.98]) == pytest.approx([1, 1], abs=0.06)
@@ -180,7 +180,7 @@ def test_errors_of_items_hold_with_a_general_ability_and_five_tasks():
     y = generator.random(z.shape) < expit(z + generator.normal(size=100))
     cells = Cells(y.astype(np.float32), None)
     fit = fit_design(cells, design("bifactor", task), tol=1e-4)
-    covariance = covariances(cells, fit)[0].of_items()
+    covariance = item_covariance(cells, fit).of_items()
     own = np.arange(100)[:, None], np.stack([np.zeros(100, int), 1 + task], axis=1)
     variance = np.diagonal(covariance, axis1=1, axis2=2)[own]
     assert 0.85 < np.std((fit.items.mean[own] - slopes) / np.sqrt(variance)) < 1.15
@@ -194,7 +194,7 @@ def test_errors_of_abilities_grow_by_those_of_items_where_systems_are_few():
         task = np.arange(75) % 3
         cells, _, _ = drawn(5, n, task, 0.5)
         fit = fit_design(cells, design("task", task), tol=1e-4)
-        whole = ability_covariances(cells, fit, covariances(cells, fit)[0])
+        whole = ability_covariances(cells, fit, item_covariance(cells, fit))
         ratio = np.trace(whole, axis1=1, axis2=2) / np.trace(
             fit.ability_covariance, axis1=1, axis2=2
         )
