@@ -283,6 +283,8 @@ PURPOSES = {  # What settings do, by code.
     "repeats": "with count, first, last or mean>=0.5",
     "items": "if they are different items",
     "systems": "if they are different systems",
+    "judges": "to irtkit judges if it names judges",
+    "range": "if these are the worst and the best mark",
     "ignore": "to leave it out",
     "keep": "if all columns are items",
     "labels": "if it holds the systems",
@@ -623,12 +625,15 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "systems by their judges",
     "range-taken": "Range taken: all marks are whole numbers from {low} to {high}, and these are "
     "taken as the worst and the best. score_range= (--score-range) declares another range",
+    "range-not-declared": "marks go from {low} to {high}, and their range is not declared",
     "judge-noise": "Noise: the marks of {n:judge} do not agree with the other judges, who agree "
-    "with each other: {names}. Leave these judges out",
+    "with each other: {names}. drop= (--drop) leaves judges out",
     "judge-reversed": "Reversed: the marks of {n:judge} run against the marks of the other "
-    "judges: {names}. Turn their scale round, or leave them out",
+    "judges: {names}. Turn their scale round, or leave them out by drop= (--drop)",
     "judge-constant": "Constant: {n:judge} {n:gives|give} all answers the same mark, which says "
-    "nothing about them: {names}. Leave these judges out",
+    "nothing about them: {names}. drop= (--drop) leaves judges out",
+    "judges-unclear": "Unclear: {n:judge} share too few answers with other judges, or agree with "
+    "single ones alone: {names}. Marks of a second judge on a tenth of the answers help",
     "judges-opposed": "Opposed: the marks of {n:judge} run opposite ways, and no majority says "
     "which scale is reversed: {names}",
     "judges-disagree": "Disagreement: the marks of {n:judge} do not agree with other judges, and "

@@ -139,6 +139,7 @@ def _judges(given: SimpleNamespace) -> None:
     judges RATINGS
     --family FILE|NAME  Column of RATINGS with the family of each system, or a table of systems and
       families.
+    --drop NAMES  Judges to leave out.
     {SHOWN}
     --out DIR  Folder for judges.csv, favours.csv and adjusted.csv.
     {RATINGS}
@@ -148,7 +149,8 @@ def _judges(given: SimpleNamespace) -> None:
     """
     family = column_or_name(given, "family")
     with prepared(given.out):
-        judged = irtkit.judges(given.ratings, family, **how_to_read(given))
+        drop = names_of(given.drop) or None
+        judged = irtkit.judges(given.ratings, family, drop=drop, **how_to_read(given))
         written = write_files(given.out, outputs.judge_files, judged)
     show(given, judged.shown())
     if given.out is not None:

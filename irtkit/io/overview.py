@@ -76,10 +76,16 @@ class Overview:
             for remedy in finding.remedies:
                 choice = f"add {typed(remedy.settings, options=True)} {PURPOSES[remedy.purpose]}"
                 lines.append(f"  {printable(choice.rstrip())}")
-            if finding.code == "judge-column" or finding.values.get("judges"):
-                options = typed(self.settings, options=True)
+            judges = {
+                name: value
+                for remedy in finding.remedies
+                for name, value in remedy.settings.items()
+                if name == "judge"
+            }
+            if judges or finding.code == "judge-column" or finding.values.get("judges"):
+                options = typed({**self.settings, **judges}, options=True)
                 command = f"irtkit judges {self._typed_path} {options}".rstrip()
-                lines += ["", "to adjust the marks:", f"  {printable(command)}"]
+                lines += ["", "to adjust marks of judges:", f"  {printable(command)}"]
             return "\n".join(lines)
         return "\n".join([*lines, "", "to fit it:", f"  {printable(self.command)}"])
 

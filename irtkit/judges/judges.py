@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.checks import did_you_mean, short
 from irtkit.findings import Finding, ReadingError, warn
-from irtkit.io.reading import as_responses, matrix_of, read_responses
+from irtkit.io.reading import READING, as_responses, matrix_of, read_responses
 from irtkit.judges.agreement import agreement, pairs_of, preferences, surest
 from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, Ratings, severities
 from irtkit.printed import Printed, Shown
 from irtkit.responses import ResponseMatrix
-from irtkit.responses.columns import USUAL
+from irtkit.responses.columns import USUAL, Names, listed
 from irtkit.responses.labels import by_label, category_name
 from irtkit.responses.levels import WIDEST
+from irtkit.responses.proposals import ask
 from irtkit.responses.tables import Settings
 from irtkit.threads import one_thread
 
@@ -36,6 +38,7 @@ _STANDINGS = {
     "constant": "judge-constant",
     "opposed": "judges-opposed",
     "disagrees": "judges-disagree",
+    "unclear": "judges-unclear",
 }
 """Findings by how a judge stands to the others."""
 _FAULTY = ("noise", "reversed", "constant")  # Their marks say nothing about preferences of others.
@@ -100,7 +103,7 @@ class Judges(Printed):
 
     def shown(self) -> Shown:
         """Return the judges, whom they favour, and what limits their marks."""
-        preference = "favours nobody" if len(self.favours) else "preferences untested (family=)"
+        preference = "favours nobody" if len(self.favours) else "preferences untested"
         legend = (
             f"usable: agrees with the others, consistency of 0.5 or more, {preference}",
             "severity: how much worse than all judges on average it marks, in marks",
@@ -125,7 +128,14 @@ class Judges(Printed):
 
 
 @one_thread()
-def judges(ratings: object, family: Any = None, score_range: Any = None, **reading: Any) -> Judges:
+def judges(
+    ratings: object,
+    family: Any = None,
+    score_range: Any = None,
+    *,
+    drop: Names = None,
+    **reading: Any,
+) -> Judges:
     """Estimate how severe and consistent judges are, and adjust their marks.
 
     Use it if several judges, models or people, mark answers. Then fit ``responses``.
@@ -141,6 +151,8 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     score_range : pair, optional
         Worst and best mark, such as (1, 5). By default (0, 1), or the lowest and the highest mark
         if all are whole numbers from 0 or 1 without a gap.
+    drop : str or list of str, optional
+        Judges to leave out.
     **reading
         How to read ratings, as in :func:`irtkit.read_responses`. ``judge`` is the column of
         judges, by default the one with a usual name. ``metric`` names the judges in logs.
@@ -204,9 +216,13 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
 
     if hasattr(score_range, "items"):
         raise ValueError("score_range must be a pair for all items, such as (1, 5)")
+    for name in reading:
+        if name not in READING:
+            arguments = ("family", "score_range", "drop", *READING)
+            raise TypeError(f"judges has no argument {name!r}{did_you_mean(name, arguments)}")
     of_reading: list[Finding] = []
     matrix = _read(ratings, family, score_range, reading, of_reading)
-    rated, best, names, items = _rated(matrix)
+    rated, best, names, items = _rated(matrix, listed(drop))
     labels = [None] * matrix.n_respondents
     if family is not None:
         labels = by_label("family", family, matrix.respondents, matrix, "family")
@@ -294,12 +310,14 @@ def _read(
         low, high = marks[[0, -1]].astype(int).tolist()
         levels = np.arange(low, high + 1)
         if low > 1 or not np.array_equal(marks, levels):
-            raise
+            choices = ask("range", score_range=(low, high)), ask("score-range", score_range=...)
+            finding = Finding("range-not-declared", "error", {"low": low, "high": high}, choices)
+            raise ReadingError(finding, error.place, error.file) from None
     findings.append(Finding("range-taken", "note", {"low": low, "high": high}))
     return read_responses(ratings, **how | {"score_range": (low, high)})
 
 
-def _rated(matrix: ResponseMatrix) -> tuple[Ratings, float, Any, Any]:
+def _rated(matrix: ResponseMatrix, drop: list[str]) -> tuple[Ratings, float, Any, Any]:
     """Marks from 0 for the worst, the best one, and labels of judges and items."""
     import pandas as pd
 
@@ -307,11 +325,18 @@ def _rated(matrix: ResponseMatrix) -> tuple[Ratings, float, Any, Any]:
     if matrix.source is None or described is None or "judged_item" not in described:
         raise ValueError("ratings lack judges. Read them with judge=, which names their column")
     right, tried = matrix.observed
-    column = right.indices
-    of_column, labels = pd.factorize(described["judge"])
+    judges_of = described["judge"]
+    for name in drop:
+        if name not in set(judges_of):
+            similar = did_you_mean(name, judges_of)
+            raise ValueError(f"drop names {short(name)}, which is not a judge{similar}")
+    kept = ~judges_of.isin(drop).to_numpy()[right.indices]
+    column = right.indices[kept]
+    of_column, labels = pd.factorize(judges_of)
     judge, present = pd.factorize(of_column[column])
     of_column, items = pd.factorize(described["judged_item"])
-    shape = matrix.n_respondents, len(items), len(present)
+    marked, item = np.unique(of_column[column], return_inverse=True)
+    shape = matrix.n_respondents, len(marked), len(present)
     for n, facet in zip(shape, ("systems", "items", "judges"), strict=True):
         if n < 2:
             raise ValueError(
@@ -321,8 +346,9 @@ def _rated(matrix: ResponseMatrix) -> tuple[Ratings, float, Any, Any]:
     system = np.repeat(np.arange(matrix.n_respondents), np.diff(right.indptr))
     worst, best = matrix.source.settings.get("score_range") or (0, 1)
     scale = abs(float(best - worst))
-    marks = scale * right.data / tried.data.astype(np.float64)
-    return Ratings(marks, (system, of_column[column], judge), shape), scale, labels[present], items
+    marks = scale * right.data[kept] / tried.data[kept].astype(np.float64)
+    rated = Ratings(marks, (system[kept], item, judge), shape)
+    return rated, scale, labels[present], items[marked]
 
 
 def _adjusted(

@@ -329,10 +329,6 @@ def recognised(header: Sequence[str], role: str, taken: Collection[int | None] =
         raise several_columns(role, [header[k] for k in positions])
     inverted = [name for name in free if role == "response" and plain_name(name) in INVERTED]
     choices = [_choice(role, name) for name in inverted] or [ask("column", **{role: ...})]
-    usual = {*TASKS, *REPEATS}.union(*COLUMNS.values())
-    marks = [name for name in free if plain_name(name) not in usual]
-    if role == "judge" and len(marks) > 1 and not usual_columns(header, "response"):
-        choices.append(ask("columns", judge=marks))
     raise failed(f"no-{role}-column", *choices, role=role, columns=free)
 
 

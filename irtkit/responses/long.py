@@ -39,7 +39,7 @@ from irtkit.responses.marking import (
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.proposals import ask
 from irtkit.responses.tables import numbers_or_objects
-from irtkit.responses.vocabulary import RATINGS, SCORES, SUMMARIES
+from irtkit.responses.vocabulary import COLUMNS, RATINGS, REPEATS, SCORES, SUMMARIES, TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -200,11 +200,38 @@ def _roles(table: Table, settings: Settings) -> Roles:
     header = ["" if k in out else name for k, name in enumerate(table.header)]
     columns = settings.respondent, settings.item, settings.response
     how: Any = {"judge": settings.judge, "family": settings.family}
-    roles = long_roles(header, *columns, **how, key=settings.key)
+    try:
+        roles = long_roles(header, *columns, **how, key=settings.key)
+    except ReadingError as error:
+        finding = error.finding
+        if finding.code not in {"no-judge-column", "no-response-column"}:
+            raise
+        marks = _columns_of_judges(table, settings)
+        if len(marks) < 2:
+            raise
+        of_judges = ask("columns", judge=marks)
+        raise ReadingError(replace(finding, remedies=(*finding.remedies, of_judges))) from error
     others = rival_columns(table, header, roles)
     if others and settings.response is None and settings.key is None:
         raise several_columns("response", [header[k] for k in (roles.response, *others)])
     return roles
+
+
+def _columns_of_judges(table: Table, settings: Settings) -> list[str]:
+    """Columns of numbers that may have the marks of one judge each."""
+    import pandas as pd
+
+    header = table.header
+    if usual_columns(header, "response"):
+        return []
+    usual = {*TASKS, *REPEATS}.union(*COLUMNS.values())
+    others = {*listed(settings.respondent), *listed(settings.item), settings.family}
+    free = [k for k, name in enumerate(header) if plain_name(name) not in usual]
+    free = [k for k in free if header[k] not in others and not is_nameless(header[k])]
+    block, _ = next(table.columns(free), ([], 0)) if free else ([], 0)
+    values = [pd.Series(distinct(_values(column))[1]) for column in block]
+    are_numbers = [pd.to_numeric(of, errors="coerce").notna().all() for of in values]
+    return [header[k] for k, is_mark in zip(free, are_numbers, strict=False) if is_mark]
 
 
 def rival_columns(table: Table, header: Sequence[str], roles: Roles) -> list[int]:
@@ -493,4 +520,6 @@ def repeated_rows(
     if item:
         items = [names[0], *(header[k] for k in item)]
         remedies.insert(0, Remedy({"item": items}, "items", safe=False))
+        if kind_of(names[0]) == "other" and "judge" not in values:
+            remedies.append(Remedy({"judge": names[0]}, "judges", safe=False))
     return failed("repeated", *remedies, **values)

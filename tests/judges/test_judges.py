@@ -294,8 +294,22 @@ def test_bad_ratings_give_one_clear_error(change, message):
         irtkit.judges(marks, score_range=(1, 5))
 
 
+def test_a_judge_may_be_left_out():
+    marks, _ = ratings(by_one, 2)
+    found = irtkit.judges(marks, score_range=(1, 5), drop="fair")
+    wanted = irtkit.judges(marks[marks["judge"] != "fair"], score_range=(1, 5))
+    pd.testing.assert_frame_equal(found.table, wanted.table)
+    assert "judges-unclear" in codes(found)
+
+
 def test_settings_that_do_not_fit_are_refused():
     marks, _ = ratings(by_one)
+    with pytest.raises(ValueError, match="'fare', which is not a judge, did you mean 'fair'"):
+        irtkit.judges(marks, score_range=(1, 5), drop="fare")
+    with pytest.raises(TypeError, match="'families', did you mean 'family'"):
+        irtkit.judges(marks, score_range=(1, 5), families="lab")
+    with pytest.raises(ReadingError, match=r"score_range=\(1, 7\) if these are"):
+        irtkit.judges(marks.assign(score=marks["score"].replace(5, 7)))
     with pytest.raises(ValueError, match="pair for all items"):
         irtkit.judges(marks, score_range={"q1": (1, 5)})
     with pytest.raises(ValueError, match="family names 'labs'"):
@@ -326,8 +340,17 @@ def test_the_command_writes_marks_that_a_fit_takes(tmp_path):
         files = {path.name for path in (tmp_path / "judged").glob("*.csv")}
         assert files == {"judges.csv", "adjusted.csv"} | written
     assert run("fit judged", tmp_path).returncode == 0
-    seen = run("inspect ratings.csv", tmp_path).stdout
-    assert "\n  irtkit judges ratings.csv\n" in seen
+    wide = marks.pivot_table("score", ["model", "item", "lab"], "judge")
+    wide.reset_index().to_csv(tmp_path / "wide.csv", index=False)
+    odd = pd.concat([marks, marks.assign(judge="other")]).rename(columns={"judge": "prof"})
+    odd.to_csv(tmp_path / "odd.csv", index=False)
+    for command in (
+        "irtkit judges ratings.csv",
+        "irtkit judges wide.csv --judge fair,lenient,strict",
+        "irtkit judges odd.csv --judge prof",
+    ):
+        seen = run(f"inspect {command.split()[2]}", tmp_path).stdout
+        assert f"\n  {command}\n" in seen
     refused = run("fit ratings.csv", tmp_path)
     assert (refused.returncode, "irtkit judges" in refused.stderr) == (2, True)
 
