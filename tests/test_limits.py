@@ -8,14 +8,7 @@ import pytest
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic
-from irtkit.data.limits import (
-    BOUND,
-    Connectivity,
-    at_chance,
-    connectivity_of,
-    dimensionality,
-    no_ability_differences,
-)
+from irtkit.data import limits
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 
@@ -48,7 +41,7 @@ def fitted(responses, model="2PL", **how):
 
 def equal(values):
     found = patterns(values)
-    return no_ability_differences(found, near_duplicates(found).n_eff)
+    return limits.no_ability_differences(found, near_duplicates(found).n_eff)
 
 
 @pytest.mark.parametrize(("n", "m", "size"), [(100, 200, 1), (1000, 5, 1), (100, 200, 5)])
@@ -90,7 +83,7 @@ def guessing(responses, n_options=None):
     found = patterns(responses)
     items = [f"item-{k + 1}" for k in range(found.n_items)]
     table = None if n_options is None else pd.DataFrame({"n_options": n_options}, items)
-    return at_chance(found, table)
+    return limits.at_chance(found, table)
 
 
 def collapsed(n, m):
@@ -174,7 +167,7 @@ def connectivity(responses, fixed=None):
     found = patterns(responses)
     n, m = found.cells.shape
     items = ItemParameters.from_difficulty(np.ones(m), np.zeros(m))
-    return connectivity_of(found, items, np.zeros(n), 1.0, fixed)
+    return limits.connectivity_of(found, items, np.zeros(n), 1.0, fixed)
 
 
 def parts(responses, fixed=None):
@@ -247,7 +240,7 @@ def test_a_few_cells_or_one_item_link_badly_and_sixteen_items_well():
     values[range(3), range(30, 33)] = 1
     assert parts(values) == ([1] * 30 + [2] * 20, [1] * 25 + [2] * 25)
     assert parts(linked(1)) != ([], [])
-    assert connectivity(linked(16)) == Connectivity()
+    assert connectivity(linked(16)) == limits.Connectivity()
 
 
 # Gaps between those who answered other items
@@ -301,7 +294,7 @@ def test_a_share_of_a_gap_shows_that_information_in_common_tells():
     u, v = 60 * sides * (1 - sides) * a**2 / np.sqrt(1 + 0.3458 * a**2)
     information = (u * v / (u + v)).sum()
     ability = (result.ability - result.latent_mean) / result.latent_sd
-    found = connectivity_of(result.patterns, result.parameters, ability, result.latent_sd)
+    found = limits.connectivity_of(result.patterns, result.parameters, ability, result.latent_sd)
     assert found.gap is not None
     assert found.gap.shown == pytest.approx(information / (information + 30), 0.05)
 
@@ -311,7 +304,7 @@ def test_a_share_of_a_gap_shows_that_information_in_common_tells():
 
 def further(values):
     found = patterns(values)
-    return dimensionality(found, near_duplicates(found))
+    return limits.dimensionality(found, near_duplicates(found))
 
 
 def two_abilities(n, m, share, correlation):
@@ -328,7 +321,7 @@ def two_abilities(n, m, share, correlation):
 def test_a_second_ability_raises_the_largest_eigenvalue(shape, share, correlation):
     told = further(two_abilities(*shape, share, correlation))
     assert told is not None
-    assert told.eigenvalue > BOUND
+    assert told.eigenvalue > limits.BOUND
 
 
 @pytest.mark.parametrize("shape", [(200, 500), (30, 40), (5000, 20)])
@@ -388,4 +381,4 @@ def test_the_same_data_give_the_same_numbers_sparse_synthetic_and_repeated_ones_
     thrice = ResponseMatrix.from_counts(3 * values.astype(np.int64), np.full(values.shape, 3))
     for other in (further(dense.to_sparse()), further(thrice)):
         assert other is not None
-        assert other.eigenvalue > BOUND
+        assert other.eigenvalue > limits.BOUND

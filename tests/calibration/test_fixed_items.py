@@ -5,16 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, softmax
 
-from irtkit import (
-    EM,
-    ItemParameters,
-    ResponseMatrix,
-    compare_difficulties,
-    fit,
-    load,
-    score,
-    simulate_responses,
-)
+import irtkit
 from irtkit.calibration import standard_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
@@ -29,12 +20,12 @@ def true_items(model, generator):
     if model in {"2PL", "3PL"}:
         slopes = generator.lognormal(0, 0.3, N_ITEMS)
     guessing = generator.beta(5, 17, N_ITEMS) if model == "3PL" else 0.0
-    return ItemParameters.from_difficulty(slopes, generator.normal(0, 1, N_ITEMS), guessing)
+    return irtkit.ItemParameters.from_difficulty(slopes, generator.normal(0, 1, N_ITEMS), guessing)
 
 
 def answers(items, ability, some, seed):
-    drawn = simulate_responses(items, ability, seed=seed)
-    return ResponseMatrix(drawn.values[:, some], items=LABELS[some])
+    drawn = irtkit.simulate_responses(items, ability, seed=seed)
+    return irtkit.ResponseMatrix(drawn.values[:, some], items=LABELS[some])
 
 
 def earlier_and_later(model, shift, n=800):
@@ -44,8 +35,8 @@ def earlier_and_later(model, shift, n=800):
     """
     generator = np.random.default_rng(11)
     items = true_items(model, generator).chosen(slice(0, 40))
-    earlier = fit(answers(items, generator.normal(size=500), slice(0, 30), 12), model)
-    moved = ItemParameters(items.discrimination, items.intercept + shift, items.guessing)
+    earlier = irtkit.fit(answers(items, generator.normal(size=500), slice(0, 30), 12), model)
+    moved = irtkit.ItemParameters(items.discrimination, items.intercept + shift, items.guessing)
     return earlier, answers(moved, generator.normal(size=n), slice(0, 40), 13)
 
 
@@ -54,9 +45,9 @@ def test_abler_respondents_and_new_items_land_on_the_earlier_scale(model):
     """Mean 1.2 and SD 0.7 of 1,500 others, told by 30 items that 2,000 respondents calibrated."""
     generator = np.random.default_rng(1)
     items = true_items(model, generator)
-    earlier = fit(answers(items, generator.normal(size=2000), slice(0, N_OLD), 2), model)
+    earlier = irtkit.fit(answers(items, generator.normal(size=2000), slice(0, N_OLD), 2), model)
     ability = generator.normal(1.2, 0.7, 1500)
-    result = fit(answers(items, ability, slice(10, N_ITEMS), 3), model, fixed=earlier)
+    result = irtkit.fit(answers(items, ability, slice(10, N_ITEMS), 3), model, fixed=earlier)
     fixed = result.items["fixed"]
     assert result.converged
     assert fixed.tolist() == [True] * 30 + [False] * 10
@@ -81,12 +72,16 @@ def test_abilities_are_scores_and_parameters_those_of_free_items_and_the_populat
     generator = np.random.default_rng(4)
     items = true_items(model, generator)
     responses = answers(items, generator.normal(0.5, 1.2, 400), slice(None), 5)
-    result = fit(responses, model, fixed=known_table(items))
+    result = irtkit.fit(responses, model, fixed=known_table(items))
     assert result.n_parameters == 2
-    np.testing.assert_allclose(score(responses, result)["ability"], result.ability, atol=1e-5)
+    np.testing.assert_allclose(
+        irtkit.score(responses, result)["ability"], result.ability, atol=1e-5
+    )
     values = responses.values[:60].copy()
     values[:, -1] = -1
-    some = fit(ResponseMatrix(values, items=LABELS), model, fixed=known_table(items)[:30])
+    some = irtkit.fit(
+        irtkit.ResponseMatrix(values, items=LABELS), model, fixed=known_table(items)[:30]
+    )
     assert some.n_parameters == 2 + 19 * by_item
 
 
@@ -97,8 +92,12 @@ def test_standard_errors_are_those_of_second_derivatives(monkeypatch, whole, mis
     generator = np.random.default_rng(0)
     items = true_items("2PL", generator).chosen(slice(0, 8))
     ability = generator.normal(0.8, 0.8, 1500)
-    responses = simulate_responses(items, ability, missing=missing, item_labels=LABELS[:8], seed=1)
-    result = fit(responses, fixed=known_table(items)[:2], prior=None, method=EM(tol=1e-10))
+    responses = irtkit.simulate_responses(
+        items, ability, missing=missing, item_labels=LABELS[:8], seed=1
+    )
+    result = irtkit.fit(
+        responses, fixed=known_table(items)[:2], prior=None, method=irtkit.EM(tol=1e-10)
+    )
     theta, right = np.linspace(-6, 8, 701)[:, None], responses.values == 1
     found, answered = result.parameters, responses.values >= 0
 
@@ -127,15 +126,15 @@ def test_standard_errors_are_those_of_second_derivatives(monkeypatch, whole, mis
 
 def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path):
     earlier, later = earlier_and_later("2PL", 0.0, n=300)
-    result = fit(later, fixed=earlier)
+    result = irtkit.fit(later, fixed=earlier)
     result.save(tmp_path / "result.npz")
-    again = load(tmp_path / "result.npz")
+    again = irtkit.load(tmp_path / "result.npz")
     assert str(again) == str(result)
     assert again.latent_mean_se == result.latent_mean_se
     assert "30 items fixed. On their scale ability has mean" in str(result)
     error = result.items["expected_error"] - result.items["average_error"]
     assert error.abs().max() < 0.08
-    compared = compare_difficulties(result, folds=0)
+    compared = irtkit.compare_difficulties(result, folds=0)
     np.testing.assert_allclose(compared.table["expected_error"], result.items["expected_error"])
 
 
@@ -156,11 +155,11 @@ ONE = pd.DataFrame({"a": [1.0], "b": [0.0]}, LABELS[:1])
     ("2PL", ONE[["a"]], {}, "fixed needs the columns discrimination"),
 ])  # fmt: skip
 def test_what_cannot_be_fixed_is_refused(model, items, more, message):
-    responses = ResponseMatrix([[1, 0, 1], [0, 1, 1]], items=LABELS[:3])
+    responses = irtkit.ResponseMatrix([[1, 0, 1], [0, 1, 1]], items=LABELS[:3])
     with pytest.raises(ValueError, match=message):
-        fit(responses, model, fixed=items, **more)
+        irtkit.fit(responses, model, fixed=items, **more)
     with pytest.raises(FileNotFoundError, match="fixed: no such file or folder: 'nope'"):
-        fit(responses, fixed="nope")
+        irtkit.fit(responses, fixed="nope")
 
 
 @pytest.mark.parametrize("model", ["Rasch", "2PL"])
@@ -170,13 +169,13 @@ def test_drifted_anchors_are_named_and_a_fit_without_them_is_sound(model):
     shift[7] = -1.3
     earlier, later = earlier_and_later(model, shift)
     with pytest.warns(UserWarning, match="Anchor drift: 6 of 30 fixed items differ"):
-        result = fit(later, model, fixed=earlier)
+        result = irtkit.fit(later, model, fixed=earlier)
     assert result.items.query("drifts").index.tolist() == ["q2", "q7", "q11", "q16", "q22", "q29"]
     assert (np.sign(result.items["drift_z"][drifted]) == np.sign(shift[drifted])).all()
     (found,) = (one.values for one in result.findings if one.code == "anchor-drift")
     assert found["easier"] == ["q2", "q11", "q16", "q22", "q29"]
     assert found["harder"] == ["q7"]
-    again = fit(later, model, fixed=earlier.items.drop(result.items.query("drifts").index))
+    again = irtkit.fit(later, model, fixed=earlier.items.drop(result.items.query("drifts").index))
     assert abs(again.latent_mean) < abs(result.latent_mean)
     assert not again.items["drifts"].any()
 
@@ -185,14 +184,14 @@ def test_drifted_anchors_are_named_and_a_fit_without_them_is_sound(model):
 def test_sampling_errors_of_sound_anchors_are_no_drift(model):
     """With 8,000 later systems nearly all of a difference is sampling error of 500 earlier."""
     earlier, later = earlier_and_later(model, 0.0, n=8_000)
-    result = fit(later, model, fixed=earlier)
+    result = irtkit.fit(later, model, fixed=earlier)
     assert not result.items["drifts"].any()
     z = result.items["drift_z"][:30].to_numpy()
     assert np.sqrt(np.mean(z**2)) == pytest.approx(1, abs=0.3)
     assert result.items["drift_z"][30:].isna().all()
     columns = ["discrimination", "intercept", "guessing"]  # and not their errors
     with pytest.warns(UserWarning, match="Anchor drift"):
-        known = fit(later, model, fixed=earlier.items[columns])
+        known = irtkit.fit(later, model, fixed=earlier.items[columns])
     assert known.latent_mean_se is not None
     assert result.latent_mean_se is not None
     # σ/√500 of the mean of earlier systems, and more of each anchor
@@ -201,8 +200,8 @@ def test_sampling_errors_of_sound_anchors_are_no_drift(model):
 
 def test_copies_of_respondents_are_no_evidence_of_drift():
     earlier, later = earlier_and_later("2PL", 0.0, n=100)
-    copies = ResponseMatrix(np.repeat(later.values, 20, axis=0), items=later.items)
-    result = fit(copies, fixed=earlier)
+    copies = irtkit.ResponseMatrix(np.repeat(later.values, 20, axis=0), items=later.items)
+    result = irtkit.fit(copies, fixed=earlier)
     assert not result.items["drifts"].any()
     assert np.sqrt(20) * result.items["drift_z"].abs().max() > 4  # each copy counted
 
@@ -210,7 +209,7 @@ def test_copies_of_respondents_are_no_evidence_of_drift():
 def test_with_two_anchors_none_is_called_drifted():
     earlier, later = earlier_and_later("2PL", np.where(np.arange(40) == 0, 3.0, 0.0))
     table = earlier.items.iloc[:2]
-    assert not fit(later, fixed=table).items["drifts"].any()
+    assert not irtkit.fit(later, fixed=table).items["drifts"].any()
     three = earlier.items.iloc[:3]
     with pytest.warns(UserWarning, match="Anchor drift: 1 of 3 fixed items"):
-        assert fit(later, fixed=three).items["drifts"].tolist()[0]
+        assert irtkit.fit(later, fixed=three).items["drifts"].tolist()[0]

@@ -8,16 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import (
-    EM,
-    IRTWarning,
-    ItemParameters,
-    ResponseMatrix,
-    add_synthetic,
-    fit,
-    load,
-    simulate_responses,
-)
+import irtkit
 from irtkit.calibration.summary import notes
 from irtkit.fitting import silently
 from tests.crowds import crowd, fitted
@@ -28,8 +19,8 @@ from tests.crowds import crowd, fitted
 def result():
     values = crowd("incomplete").responses.values[:60, :8]
     labels = ["007", "=1+1", "a,b", "<b>", "naïve", 'qu"ote', "8", "NA"]
-    named = ResponseMatrix(values, [f"m{k}" for k in range(60)], labels)
-    return fit(add_synthetic(named, "always-right"))
+    named = irtkit.ResponseMatrix(values, [f"m{k}" for k in range(60)], labels)
+    return irtkit.fit(irtkit.add_synthetic(named, "always-right"))
 
 
 def test_tables_have_the_columns_of_the_contract(result):
@@ -63,7 +54,7 @@ def test_probability_follows_labels_and_parameters(result):
 def test_a_saved_result_comes_back_equal(result, tmp_path, include):
     path = tmp_path / "fit.irt"
     result.save(path, include_responses=include)
-    back = load(path)
+    back = irtkit.load(path)
     for name in ("items", "respondents", "trace"):
         pd.testing.assert_frame_equal(getattr(back, name), getattr(result, name), check_exact=True)
     for name in ("settings", "quadrature", "aic", "bic", "findings"):
@@ -77,7 +68,7 @@ def test_a_saved_result_comes_back_equal(result, tmp_path, include):
 
 def test_the_same_fit_gives_the_same_bytes(result, tmp_path):
     result.save(tmp_path / "one")
-    fit(result.responses).save(tmp_path / "two")
+    irtkit.fit(result.responses).save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
@@ -85,13 +76,13 @@ def test_near_copies_are_said_in_print_and_after_loading_without_responses(resul
     assert not result.near_duplicates.matter
     parents = np.random.default_rng(0).integers(0, 2, (20, 100))
     with silently():
-        copied = fit(ResponseMatrix(np.repeat(parents, 10, axis=0)), "1PL")
+        copied = irtkit.fit(irtkit.ResponseMatrix(np.repeat(parents, 10, axis=0)), "1PL")
     assert copied.evidence < 0.12
     (copies,) = (one for one in copied.findings if one.code == "near-duplicates")
     assert 15 < copies.values["n_eff"] < 22
     assert " ".join(str(copied).split()).count("Near-duplicates:") == 1
     copied.save(tmp_path / "fit", include_responses=False)
-    assert str(load(tmp_path / "fit")) == str(copied)
+    assert str(irtkit.load(tmp_path / "fit")) == str(copied)
 
 
 def test_without_responses_or_a_saved_verdict_there_is_none(result):
@@ -108,7 +99,7 @@ def test_a_file_that_lacks_abilities_is_refused_by_name(result, tmp_path, short)
     with path.open("wb") as handle:
         np.savez(handle, **arrays, **({"ability": shorter} if short else {}))
     with pytest.raises(ValueError, match=r"fit\.irt is not a"):
-        load(path)
+        irtkit.load(path)
 
 
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
@@ -116,7 +107,7 @@ def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion(mo
     values = crowd("ordinary").responses.values[:, :6]
     padded = np.pad(values, ((0, 40), (0, 2)), constant_values=-1)
     plain, wider = (
-        fit(ResponseMatrix(cells), model, prior=None, standard_errors=False)
+        irtkit.fit(irtkit.ResponseMatrix(cells), model, prior=None, standard_errors=False)
         for cells in (values, padded)
     )
     assert wider.n_parameters == plain.n_parameters
@@ -125,8 +116,8 @@ def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion(mo
 
 def test_items_that_synthetic_respondents_alone_answered_count_no_parameters():
     values = np.array([[1, 0, -1], [0, 1, -1], [1, 1, -1], [0, 0, -1], [1, 1, 1]])
-    matrix = ResponseMatrix(values, synthetic=[False] * 4 + [True])
-    assert fit(matrix, "2PL").n_parameters == 4
+    matrix = irtkit.ResponseMatrix(values, synthetic=[False] * 4 + [True])
+    assert irtkit.fit(matrix, "2PL").n_parameters == 4
 
 
 def test_criteria_are_those_of_akaike_and_schwarz():
@@ -137,10 +128,10 @@ def test_criteria_are_those_of_akaike_and_schwarz():
 
 
 def test_a_small_slope_is_flat_unless_responses_show_that_it_is_not_0():
-    items = ItemParameters.from_difficulty([*[1.5] * 9, 0.15], np.linspace(-1, 1, 10))
+    items = irtkit.ItemParameters.from_difficulty([*[1.5] * 9, 0.15], np.linspace(-1, 1, 10))
     for n, status in ((50, "flat"), (5000, "ok")):
         ability = np.random.default_rng(0).normal(size=n)
-        found = fit(simulate_responses(items, ability, seed=1)).items["status"]
+        found = irtkit.fit(irtkit.simulate_responses(items, ability, seed=1)).items["status"]
         assert found.tolist() == ["ok"] * 9 + [status]
 
 
@@ -173,11 +164,15 @@ def apart(values):
 
 def fitted_with_caveats(values, *labels, **how):
     """A fit whose warnings, and no others, were raised, each once and by this line."""
-    responses = values if isinstance(values, ResponseMatrix) else ResponseMatrix(values, *labels)
+    responses = (
+        values
+        if isinstance(values, irtkit.ResponseMatrix)
+        else irtkit.ResponseMatrix(values, *labels)
+    )
     with warnings.catch_warnings(record=True, action="always") as caught:
-        result = fit(responses, **{"model": "2PL", "standard_errors": False, **how})
+        result = irtkit.fit(responses, **{"model": "2PL", "standard_errors": False, **how})
     assert tuple(str(one.message) for one in caught) == result.warnings
-    assert {(one.category, one.filename) for one in caught} <= {(IRTWarning, __file__)}
+    assert {(one.category, one.filename) for one in caught} <= {(irtkit.IRTWarning, __file__)}
     assert [one.message.code for one in caught] == codes(result)
     return result
 
@@ -217,7 +212,7 @@ def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(
     assert result.items["component"].tolist() == [1] * 20 + [2] * 20
     assert result.respondents["component"].tolist() == [1] * 45 + [2] * 45
     result.save(tmp_path / "fit", include_responses=False)
-    back = load(tmp_path / "fit")
+    back = irtkit.load(tmp_path / "fit")
     assert back.findings == result.findings
     assert back.items["component"].equals(result.items["component"])
     assert "component" not in fitted_with_caveats(drawn(0, 90, 40)).items
@@ -238,14 +233,14 @@ def test_respondents_that_differ_by_chance_are_not_ranked_and_items_are_flat():
 
 
 def test_of_inverted_items_that_level_what_is_right_the_slopes_speak():
-    items = ItemParameters.from_difficulty([1.5, 1.5, -1.5, -1.5], [-0.5, 0.5, -0.5, 0.5])
-    responses = simulate_responses(items, np.random.default_rng(0).normal(size=600), seed=1)
+    items = irtkit.ItemParameters.from_difficulty([1.5, 1.5, -1.5, -1.5], [-0.5, 0.5, -0.5, 0.5])
+    responses = irtkit.simulate_responses(items, np.random.default_rng(0).normal(size=600), seed=1)
     assert codes(fitted_with_caveats(responses)) == []
     assert codes(fitted_with_caveats(responses, model="1PL")) == ["no-differences"]
 
 
 def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary():
-    crowd = add_synthetic(ResponseMatrix(apart(drawn(0, 90, 40))), ("coin",))
+    crowd = irtkit.add_synthetic(irtkit.ResponseMatrix(apart(drawn(0, 90, 40))), ("coin",))
     result = fitted_with_caveats(crowd)
     assert codes(result) == ["disconnected-groups"]
     assert result.respondents.loc["coin", "component"] == 0
@@ -255,7 +250,7 @@ def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary():
 
 def test_fewer_than_eight_respondents_are_few():
     for n, few in ((1, True), (7, True), (8, False)):
-        crowd = add_synthetic(ResponseMatrix(drawn(0, n, 50)), ("coin",), draws=10)
+        crowd = irtkit.add_synthetic(irtkit.ResponseMatrix(drawn(0, n, 50)), ("coin",), draws=10)
         found = [one for one in fitted_with_caveats(crowd).findings if one.code == "few-systems"]
         assert [one.values["n"] for one in found] == [n] * few
         assert all(one.values["model"] == "2PL" for one in found)
@@ -264,7 +259,7 @@ def test_fewer_than_eight_respondents_are_few():
 def test_warnings_are_printed_within_80_columns_and_kept(tmp_path):
     names = [f"a very long label of something {k}" for k in range(40)]
     result = fitted_with_caveats(
-        apart(drawn(0, 6, 40)), names[:6], names, method=EM(max_iterations=1)
+        apart(drawn(0, 6, 40)), names[:6], names, method=irtkit.EM(max_iterations=1)
     )
     assert codes(result) == ["not-converged", "disconnected-groups", "few-systems"]
     assert (result.converged, result.n_iterations) == (False, 1)
@@ -276,8 +271,8 @@ def test_warnings_are_printed_within_80_columns_and_kept(tmp_path):
     assert sum("responses component" in line for line in printed.splitlines()) == 2  # headings
     assert "rows of different ones cannot be compared" in printed
     result.save(tmp_path / "fit")
-    assert load(tmp_path / "fit").findings == result.findings
-    assert str(load(tmp_path / "fit")) == printed
+    assert irtkit.load(tmp_path / "fit").findings == result.findings
+    assert str(irtkit.load(tmp_path / "fit")) == printed
 
 
 def test_items_without_errors_are_named_with_what_gives_them():
@@ -298,7 +293,7 @@ def test_items_without_an_ordinary_estimate_are_counted():
     values = (generator.random((60, 9)) < chance[:, None]).astype(int)
     values[:, 0], values[:, 1:3], values[:, 3] = 0, 1, -1
     with pytest.warns(UserWarning, match="No finite estimate: the likelihood of 3 of 9 items"):
-        printed = str(fit(ResponseMatrix(values), prior=None, standard_errors=False))
+        printed = str(irtkit.fit(irtkit.ResponseMatrix(values), prior=None, standard_errors=False))
     for said in (
         "1 item that no system gets right",
         "2 items that every system gets right",
@@ -309,10 +304,10 @@ def test_items_without_an_ordinary_estimate_are_counted():
 
 @pytest.mark.parametrize("inverted", [0, 2])
 def test_negative_slopes_are_counted_if_responses_show_them(inverted):
-    items = ItemParameters.from_difficulty(
+    items = irtkit.ItemParameters.from_difficulty(
         np.where(np.arange(30) < inverted, -1.2, 1.2), np.linspace(-1, 1, 30)
     )
-    responses = simulate_responses(items, np.random.default_rng(0).normal(size=150), seed=1)
+    responses = irtkit.simulate_responses(items, np.random.default_rng(0).normal(size=150), seed=1)
     found = [
         one.values["n"]
         for one in notes(fitted_with_caveats(responses))

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from irtkit import (
-    ItemParameters,
-    Normal,
-    ResponseMatrix,
-    WeakPrior,
-    add_synthetic,
-    simulate_responses,
-)
+import irtkit
+from irtkit.calibration import search
 from irtkit.calibration.estimation import start
 from irtkit.calibration.likelihood import (
     Evaluation,
@@ -23,14 +17,6 @@ from irtkit.calibration.likelihood import (
     Population,
 )
 from irtkit.calibration.priors import Beta, Hyper, ItemPrior
-from irtkit.calibration.search import (
-    Control,
-    GridSchedule,
-    PreconditionedLBFGS,
-    Problem,
-    maximise,
-    problem_of,
-)
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import MODELS, Items
 from irtkit.quadrature import engine_of, fixed_nodes
@@ -65,7 +51,7 @@ class Hill:
 
 
 def test_a_function_without_a_value_is_left_at_the_start():
-    climber = PreconditionedLBFGS(np.zeros(2))
+    climber = search.PreconditionedLBFGS(np.zeros(2))
     climber.evaluate(Hill("nowhere"), TOL)
     assert climber.done
     assert not climber.converged
@@ -82,7 +68,7 @@ class Rough(Hill):
 
 @pytest.mark.parametrize(("noise", "converged"), [(0.0, False), (2e-3, True)])
 def test_values_off_by_no_more_than_is_said_are_no_obstacle(noise, converged):
-    climber = PreconditionedLBFGS(np.array([-1.2, 1.0]))
+    climber = search.PreconditionedLBFGS(np.array([-1.2, 1.0]))
     for _ in range(200):
         if not climber.done:
             climber.evaluate(Rough("rosenbrock", noise), TOL)
@@ -92,16 +78,16 @@ def test_values_off_by_no_more_than_is_said_are_no_obstacle(noise, converged):
 def answers(n=400, n_items=N_ITEMS, *, steep=1.0):
     generator = np.random.default_rng(6)
     slope = steep * generator.lognormal(0, 0.3, n_items)
-    items = ItemParameters.from_difficulty(slope, np.linspace(-1.5, 1.5, n_items))
-    return simulate_responses(items, generator.normal(size=n), seed=3)
+    items = irtkit.ItemParameters.from_difficulty(slope, np.linspace(-1.5, 1.5, n_items))
+    return irtkit.simulate_responses(items, generator.normal(size=n), seed=3)
 
 
 def problem(responses, model="2PL", prior=None):
-    return problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
+    return search.problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
 
 
 def control(schedule=None, tol=1e-09, most=300):
-    return Control(schedule or GridSchedule(), tol, most)
+    return search.Control(schedule or search.GridSchedule(), tol, most)
 
 
 @pytest.mark.parametrize(("model", "fixed", "synthetic"), [
@@ -114,9 +100,12 @@ def control(schedule=None, tol=1e-09, most=300):
 def test_a_search_ends_where_the_gradient_vanishes(model, fixed, synthetic):
     responses = answers()
     if synthetic:
-        responses = add_synthetic(responses, "always-right")
-    of_all, controlled = problem(responses, model, WeakPrior()), control(GridSchedule(fixed))
-    found = maximise(of_all, start(of_all, controlled), controlled)
+        responses = irtkit.add_synthetic(responses, "always-right")
+    of_all, controlled = (
+        problem(responses, model, irtkit.WeakPrior()),
+        control(search.GridSchedule(fixed)),
+    )
+    found = search.maximise(of_all, start(of_all, controlled), controlled)
     assert found.converged
     objective = of_all.at(found.nodes, exact=True)
     at = objective.evaluate(found.x)
@@ -129,7 +118,7 @@ def test_items_that_grow_steep_on_the_way_get_finer_nodes():
     # 60 items of slope 3, from where all of them are flat
     of_all, controlled = problem(answers(n_items=60, steep=3.0)), control()
     flat = of_all.parameters.vector(Items(np.full(60, 0.3), np.zeros(60)))
-    found = maximise(of_all, PreconditionedLBFGS(flat), controlled)
+    found = search.maximise(of_all, search.PreconditionedLBFGS(flat), controlled)
     n_nodes = [row[1] for row in controlled.trace]
     assert n_nodes == sorted(n_nodes)
     assert len(set(n_nodes)) > 1
@@ -139,10 +128,10 @@ def test_items_that_grow_steep_on_the_way_get_finer_nodes():
 def test_a_search_makes_no_more_evaluations_than_it_may_and_keeps_accepted_steps():
     said = []
     of_all = problem(answers())
-    controlled = Control(
+    controlled = search.Control(
         max_evaluations=4, report=lambda *step: said.append(step), reported=-np.inf
     )
-    found = maximise(of_all, start(of_all, controlled), controlled)
+    found = search.maximise(of_all, start(of_all, controlled), controlled)
     assert not found.converged
     assert controlled.n_evaluations == 4
     steps = [row[0] for row in controlled.trace]
@@ -155,25 +144,27 @@ def test_posteriors_far_out_are_held_by_a_grid_that_reaches_them():
     # 300 items at a difficulty of 8, as far as nodes go at first, half of them answered right
     values = np.zeros((20, 300), dtype=int)
     values[1, :150] = 1
-    of_all = problem(ResponseMatrix(values))
+    of_all = problem(irtkit.ResponseMatrix(values))
     x = of_all.parameters.vector(Items(np.full(300, 3.0), np.full(300, -24.0)))
-    posteriors, _, half_width = of_all.dense_posteriors(x, GridSchedule())
+    posteriors, _, half_width = of_all.dense_posteriors(x, search.GridSchedule())
     assert posteriors.mean[1] == pytest.approx(8 - 8 / (300 * 9 / 4), abs=1e-3)
     assert half_width >= (np.abs(posteriors.mean) + 7 * posteriors.sd).max()
 
 
 # The likelihood of items, vectors that stand for them, and the objective: derivatives
-TEXTBOOK = ItemPrior(Normal(1.0, 0.5), Normal(0.2, 2.0), Beta())
-OTHER = ItemPrior(Normal(1.0, 0.5), None, Normal(-1.1, 0.5))
+TEXTBOOK = ItemPrior(irtkit.Normal(1.0, 0.5), irtkit.Normal(0.2, 2.0), Beta())
+OTHER = ItemPrior(irtkit.Normal(1.0, 0.5), None, irtkit.Normal(-1.1, 0.5))
 NODES = fixed_nodes(81, 20.0)
 
 
 def rows_of(missing=0.0, *, synthetic=True):
     generator = np.random.default_rng(8)
-    items = ItemParameters.from_difficulty(generator.lognormal(0, 0.3, 6), generator.normal(size=6))
-    responses = simulate_responses(items, generator.normal(size=30), missing=missing, seed=1)
+    items = irtkit.ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, 6), generator.normal(size=6)
+    )
+    responses = irtkit.simulate_responses(items, generator.normal(size=30), missing=missing, seed=1)
     if synthetic:
-        responses = add_synthetic(responses, ("always-right", "always-wrong"))
+        responses = irtkit.add_synthetic(responses, ("always-right", "always-wrong"))
     return patterns_of(responses, synthetic_is_real=False)
 
 
@@ -186,9 +177,9 @@ def derivative(function, x, step):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("prior", "missing", "n_fixed", "limit"), [
     (None, 0.2, 2, 2.0),
-    (WeakPrior(), 0.2, 0, 2.0),
-    (WeakPrior(), 0.0, 6, 20.0),
-    (WeakPrior(steep=0.5), 0.0, 0, 20.0),
+    (irtkit.WeakPrior(), 0.2, 0, 2.0),
+    (irtkit.WeakPrior(), 0.0, 6, 20.0),
+    (irtkit.WeakPrior(steep=0.5), 0.0, 0, 20.0),
     (TEXTBOOK, 0.2, 2, 2.0),
     (OTHER, 0.0, 0, 20.0),
 ])  # fmt: skip
@@ -203,7 +194,7 @@ def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
         if model == "Rasch":
             model = "1PL"
         parts = (np.where(free, np.nan, value) for value in (1.2, np.linspace(-1, 1, 6), 0.1))
-        fixed = ItemParameters(*parts)
+        fixed = irtkit.ItemParameters(*parts)
     parameters = Parameterisation(
         model,
         6,
@@ -216,7 +207,7 @@ def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
         rows = Patterns(rows.cells, rows.trials, group)
         parameters.populations = Population(), Population(0.4, 1.2), Population(-0.3, 0.8)
     engine = engine_of(rows, with_guessing=model == "3PL")
-    objective = Problem(engine, parameters, prior if free.any() else None).at(
+    objective = search.Problem(engine, parameters, prior if free.any() else None).at(
         fixed_nodes(81, limit), exact=True
     )
     x = np.random.default_rng(3).uniform(0.2, 0.9, parameters.size)

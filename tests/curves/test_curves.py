@@ -17,14 +17,8 @@ from irtkit import (
     fit,
     simulate_responses,
 )
+from irtkit.curves import characteristic
 from irtkit.curves.answered import Answered, Part
-from irtkit.curves.characteristic import (
-    accuracy_interval,
-    generality_of,
-    leaders_of,
-    range_of,
-    ranges_of,
-)
 from irtkit.curves.expected import falling_curve
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
@@ -81,11 +75,11 @@ def test_items_are_in_ranges_for_a_system_as_a_fit_without_it_has_them():
         result = fit(responses, standard_errors=False)
         for name, known in (("without", None), ("with", result.items["difficulty"])):
             data = Answered.of(result, known, "difficulties", seed=0)
-            edges = ranges_of(data.difficulty, 10, "quantile")
+            edges = characteristic.ranges_of(data.difficulty, 10, "quantile")
             table = characteristic_curves(result, difficulties=known).table
             for row, label in enumerate(responses.respondents):
                 part = data.part(row)
-                number = range_of(edges, part.difficulty)
+                number = characteristic.range_of(edges, part.difficulty)
                 true = [p[row, part.items[number == k]].mean() for k in range(10)]
                 curve = table.loc[label]
                 held[name] += list(curve["accuracy_low"].le(true) & curve["accuracy_high"].ge(true))
@@ -119,7 +113,7 @@ def test_the_test_of_leaders_is_the_exact_sign_test():
     right = np.array([[1] * 9 + [0] * 3, [0] * 9 + [1] * 3], dtype=float)
     p = binomtest(9, 12, alternative="greater").pvalue
     for alpha, n_leaders in ((p * 1.001, 1), (p * 0.999, 2)):
-        leaders, accuracy = leaders_of(right, np.ones((2, 12)), alpha)
+        leaders, accuracy = characteristic.leaders_of(right, np.ones((2, 12)), alpha)
         assert (accuracy, len(leaders), leaders[0]) == (0.75, n_leaders, 0)
 
 
@@ -149,14 +143,14 @@ def test_repeated_trials_are_worth_between_their_items_and_themselves():
     alike = generator.binomial(5, 0.4, 2000) / 5
     apart = generator.binomial(1, 0.4, 2000) * 1.0
     for share, n in ((alike, 10_000), (apart, 2000)):
-        found = accuracy_interval(share.mean(), share.var(), 2000, 10_000, 0.95)
+        found = characteristic.accuracy_interval(share.mean(), share.var(), 2000, 10_000, 0.95)
         expected = binomtest(round(share.mean() * n), n).proportion_ci(method="wilson")
         assert np.diff(found) == pytest.approx(expected.high - expected.low, rel=0.05)
 
 
 def of_curve(share, edges):
     """Capability and spread."""
-    capability, _, squared, _ = generality_of(edges, share, np.zeros(len(share)))
+    capability, _, squared, _ = characteristic.generality_of(edges, share, np.zeros(len(share)))
     return capability, squared**0.5
 
 
@@ -184,9 +178,9 @@ def test_errors_are_the_spread_of_what_is_drawn():
     generator = np.random.default_rng(0)
     edges, share = np.linspace(0, 5, 11), np.linspace(0.9, 0.1, 10)
     variance = share * (1 - share) / 200
-    said = generality_of(edges, share, variance)
+    said = characteristic.generality_of(edges, share, variance)
     drawn = generator.binomial(200, share, (4000, 10)) / 200
-    found = [generality_of(edges, one, variance) for one in drawn]
+    found = [characteristic.generality_of(edges, one, variance) for one in drawn]
     for k in (0, 2):
         assert said[k + 1] == pytest.approx(np.std([one[k] for one in found]), rel=0.05)
 

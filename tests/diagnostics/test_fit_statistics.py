@@ -10,24 +10,9 @@ import pytest
 from scipy.stats import chi2
 
 import irtkit
-from irtkit import (
-    FitResult,
-    ItemParameters,
-    ResponseMatrix,
-    fit,
-    item_fit,
-    local_dependence,
-    model_fit,
-    respondent_fit,
-    simulate_responses,
-)
+from irtkit import fit
+from irtkit.diagnostics import item_statistics
 from irtkit.diagnostics.fitted import Fitted
-from irtkit.diagnostics.item_statistics import (
-    _lower_tail,
-    by_recursion,
-    expected_right,
-    poorly_fitting,
-)
 from irtkit.diagnostics.limited_information import margins_of
 from tests.crowds import drawn, fitted, fitted_tasks, of_two_tasks
 
@@ -52,7 +37,7 @@ def by_mirt(expected, name):
 @pytest.mark.parametrize(("name", "model"), COMPLETE + GUESSING)
 def test_mean_squares_are_those_of_mirt(mirt_fit, name, model):
     result, expected = mirt_fit(name, model)
-    table = item_fit(result)
+    table = irtkit.item_fit(result)
     # abilities of Rasch reach beyond mirt's grid there, and its EAP of the extremes differ by 0.01
     within = 2e-3 if (name, model) == ("abortion", "Rasch") else 1e-4
     for ours, theirs in (("infit", "infit"), ("outfit", "outfit")):
@@ -64,7 +49,7 @@ def test_mean_squares_are_those_of_mirt(mirt_fit, name, model):
 @pytest.mark.parametrize(("name", "model"), COMPLETE + GUESSING + MISSING)
 def test_s_x2_and_its_degrees_of_freedom_agree_with_mirt(mirt_fit, name, model):
     result, expected = mirt_fit(name, model)
-    table = item_fit(result)
+    table = irtkit.item_fit(result)
     found, df = by_mirt(expected, "S_X2"), by_mirt(expected, "df.S_X2")
     assert table["s_x2"].to_numpy() == pytest.approx(found, rel=1e-3, nan_ok=True)
     # mirt takes a common slope off for each item, and here it counts once
@@ -85,11 +70,11 @@ def test_an_item_that_falls_again_is_found():
     strength = np.argsort(np.argsort(values.sum(axis=1))) / 1000
     falls = np.exp(-0.5 * ((strength - 0.6) / 0.2) ** 2)
     values[:, 4] = np.random.default_rng(0).random(1000) < falls
-    result = fit(ResponseMatrix(values), standard_errors=False)
-    table = item_fit(result)
+    result = fit(irtkit.ResponseMatrix(values), standard_errors=False)
+    table = irtkit.item_fit(result)
     assert table["s_x2"].idxmax() == "item-5"
     assert table.loc["item-5", "q_value"] < 1e-9
-    assert np.flatnonzero(poorly_fitting(result, 0.05)).tolist() == [4]
+    assert np.flatnonzero(item_statistics.poorly_fitting(result, 0.05)).tolist() == [4]
     flagged = irtkit.flag_items(result, poor_fit=True)
     reasons = flagged["reasons"].map(lambda each: "poor_fit" in each)
     assert flagged.index[reasons].tolist() == ["item-5"]
@@ -99,12 +84,12 @@ def test_an_item_that_falls_again_is_found():
 def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2():
     values = drawn(600, 20).values.copy()
     values[:100, 3] = -1
-    result = fit(ResponseMatrix(values), standard_errors=False)
-    table = item_fit(result)
+    result = fit(irtkit.ResponseMatrix(values), standard_errors=False)
+    table = irtkit.item_fit(result)
     assert (table["status"] == "ok").all()
     values[:, 7] = np.where(np.arange(600) % 2, values[:, 7], -1)
     values[250:, 8] = -1
-    table = item_fit(fit(ResponseMatrix(values), standard_errors=False))
+    table = irtkit.item_fit(fit(irtkit.ResponseMatrix(values), standard_errors=False))
     assert set(table["status"]) == {"missing responses"}
     assert table["infit"].notna().all()
     assert table[["s_x2", "df", "p_value", "q_value"]].isna().all(axis=None)
@@ -112,7 +97,7 @@ def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2():
 
 def test_few_respondents_give_nan_as_p_value():
     result = fit(drawn(25, 60), standard_errors=False)
-    table = item_fit(result)
+    table = irtkit.item_fit(result)
     assert table["p_value"].isna().all()
     assert set(table["status"]) == {"too few respondents"}
 
@@ -127,7 +112,7 @@ def test_responses_without_single_cells_are_refused(statistic):
         of(replace(fitted("small"), responses=None))
     counts = np.ones((40, 4), int)
     counts[::2] = 2
-    repeated = ResponseMatrix.from_counts(counts, np.full((40, 4), 3))
+    repeated = irtkit.ResponseMatrix.from_counts(counts, np.full((40, 4), 3))
     twice = fit(repeated, "1PL", standard_errors=False)
     with pytest.raises(ValueError, match=f"{statistic} is not for repeated trials"):
         of(twice)
@@ -135,7 +120,7 @@ def test_responses_without_single_cells_are_refused(statistic):
 
 def parts_of(n_items, guessing=0.0):
     generator = np.random.default_rng(n_items)
-    items = ItemParameters.from_difficulty(
+    items = irtkit.ItemParameters.from_difficulty(
         generator.lognormal(0, 0.4, n_items), generator.normal(size=n_items), guessing
     )
     nothing, one = np.zeros((1, n_items), np.int8), np.arange(1)
@@ -156,7 +141,7 @@ def test_proportions_by_recursion_agree_with_all_patterns():
         if 0 < y.sum() < 5:
             right[:, y.sum() - 1] += mass * y[:, 0]
             total[y.sum() - 1] += mass
-    assert by_recursion(p, weights) == pytest.approx(right / total, abs=1e-12)
+    assert item_statistics.by_recursion(p, weights) == pytest.approx(right / total, abs=1e-12)
 
 
 def test_shares_between_knots_are_interpolated():
@@ -164,8 +149,10 @@ def test_shares_between_knots_are_interpolated():
     _, p, weights = curves(parts)
     scores, first = np.arange(60, 240), np.arange(0, 180, 12)
     n = np.random.default_rng(0).integers(1, 5, 180).astype(float)
-    found = expected_right(parts.items, scores, n, first, parts.grid())
-    expected = np.add.reduceat(by_recursion(p, weights)[:, scores - 1] * n, first, axis=1)
+    found = item_statistics.expected_right(parts.items, scores, n, first, parts.grid())
+    expected = np.add.reduceat(
+        item_statistics.by_recursion(p, weights)[:, scores - 1] * n, first, axis=1
+    )
     groups = np.add.reduceat(n, first)
     assert found / groups == pytest.approx(expected / groups, abs=1e-4)
 
@@ -174,8 +161,8 @@ def test_shares_between_knots_are_interpolated():
 def test_zh_is_the_standardised_log_likelihood(model):
     values = drawn(150, 25, guessing=0.2 * (model == "3PL")).values.copy()
     values[::3, 4] = -1
-    result = fit(ResponseMatrix(values), model, standard_errors=False)
-    p, zh = result.probability().to_numpy(), respondent_fit(result)["zh"].to_numpy()
+    result = fit(irtkit.ResponseMatrix(values), model, standard_errors=False)
+    p, zh = result.probability().to_numpy(), irtkit.respondent_fit(result)["zh"].to_numpy()
     for cells, curve, found in zip(values, p, zh, strict=True):
         y, right = cells[cells >= 0], curve[cells >= 0]
         q = 1 - right
@@ -188,7 +175,7 @@ def test_zh_is_the_standardised_log_likelihood(model):
 def test_lz_agrees_with_snijders():
     result = fit(drawn(100, 25), standard_errors=False)
     slope, p = result.parameters.discrimination, result.probability().to_numpy()
-    y, lz = result.responses.values, respondent_fit(result)["lz"].to_numpy()
+    y, lz = result.responses.values, irtkit.respondent_fit(result)["lz"].to_numpy()
     for cells, right, found in zip(y, p, lz, strict=True):
         variance, w = right * (1 - right), np.log(right / (1 - right))
         c = (slope * variance * w).sum() / (slope**2 * variance).sum()  # r = a, P' = aP(1 − P)
@@ -205,7 +192,7 @@ def test_the_tail_of_lz_agrees_with_all_patterns(z):
     patterns = np.array(list(product([0, 1], repeat=14)))
     lower = (patterns - p) @ weight <= z
     exact = np.where(patterns, p, 1 - p).prod(axis=1)[lower].sum()
-    found = _lower_tail(np.array([z]), np.log(p / (1 - p))[None], weight[None])
+    found = item_statistics._lower_tail(np.array([z]), np.log(p / (1 - p))[None], weight[None])
     assert found[0] == pytest.approx(exact, rel=0.1)
 
 
@@ -215,7 +202,7 @@ def test_the_least_likely_answers_have_the_least_p_values():
     values[17, order] = np.arange(30) < 15  # the harder half right, the easier half wrong
     values[18, order] = np.arange(30) >= 15
     with np.errstate(over="raise", divide="raise", invalid="raise"):
-        table = respondent_fit(fit(ResponseMatrix(values), standard_errors=False))
+        table = irtkit.respondent_fit(fit(irtkit.ResponseMatrix(values), standard_errors=False))
     assert table["p_value"].idxmin() == "respondent-18"
     assert table["p_value"].iloc[17] < 1e-8
     assert table["p_value"].iloc[18] > 0.95
@@ -248,11 +235,11 @@ def result(request):
     if request.param == "missing":
         values[np.random.default_rng(0).random(values.shape) < 0.1] = -1
     with warnings.catch_warnings(action="ignore"):  # two items have more in common than ability
-        return fit(ResponseMatrix(values), standard_errors=False)
+        return fit(irtkit.ResponseMatrix(values), standard_errors=False)
 
 
 def all_pairs(result):
-    table = local_dependence(result, threshold=0.0, top=None)
+    table = irtkit.local_dependence(result, threshold=0.0, top=None)
     place = {label: k for k, label in enumerate(result.item_labels)}
     square = np.full((20, 20), np.nan)
     square[table["item"].map(place), table["other"].map(place)] = table["q3"]
@@ -269,17 +256,17 @@ def test_q3_is_the_correlation_of_residuals(result):
 
 
 def test_items_asked_twice_come_first(result):
-    table = local_dependence(result)
+    table = irtkit.local_dependence(result)
     assert table.loc[0, ["item", "other"]].tolist() == ["item-4", "item-7"]
     assert table.loc[0, "p_value"] < 1e-6
     assert (table["q3"].abs() >= 0.2).all()
     assert table["q3"].abs().is_monotonic_decreasing
-    assert len(local_dependence(result, threshold=0.0, top=4)) == 4
+    assert len(irtkit.local_dependence(result, threshold=0.0, top=4)) == 4
 
 
 def test_q3_is_where_it_is_expected_if_the_model_holds():
     tables = [
-        local_dependence(fit(drawn(1000, 20, seed), standard_errors=False), threshold=0.0)
+        irtkit.local_dependence(fit(drawn(1000, 20, seed), standard_errors=False), threshold=0.0)
         for seed in range(8)
     ]
     table = pd.concat(tables)
@@ -292,7 +279,9 @@ def test_items_that_hardly_anyone_gets_wrong_are_left_out():
     values = drawn(200, 12).values.copy()
     values[:, [2, 5]] = 1
     values[7, [2, 5]] = 0  # alike, by one respondent
-    table = local_dependence(fit(ResponseMatrix(values), standard_errors=False), threshold=0.0)
+    table = irtkit.local_dependence(
+        fit(irtkit.ResponseMatrix(values), standard_errors=False), threshold=0.0
+    )
     assert len(table) == 10 * 9 / 2
     assert not table[["item", "other"]].isin(["item-3", "item-6"]).any(axis=None)
 
@@ -303,7 +292,7 @@ def test_dependence_is_beyond_several_abilities(abilities):
     values = of_two_tasks(800, 30, seed=9)
     copied = np.random.default_rng(0).random(800) < 0.6
     values[copied, 8] = values[copied, 20]
-    pairs = local_dependence(fitted_tasks(values, abilities), threshold=0.0, top=None)
+    pairs = irtkit.local_dependence(fitted_tasks(values, abilities), threshold=0.0, top=None)
     assert pairs.iloc[0][["item", "other"]].tolist() == ["q8", "q20"]
     others = pairs[~pairs["item"].isin(["q8", "q20"]) & ~pairs["other"].isin(["q8", "q20"])]
     assert abs(others["excess"].mean()) < 0.01
@@ -347,7 +336,7 @@ def written_out(margins):
 @pytest.mark.parametrize(("name", "model"), BY_MIRT)
 def test_indices_agree_with_mirt(mirt_fit, name, model):
     result, mirt = mirt_fit(name, model)
-    found, expected = model_fit(result), mirt["M2"]
+    found, expected = irtkit.model_fit(result), mirt["M2"]
     assert found.m2 == pytest.approx(expected["M2"], rel=1e-3)
     assert found.degrees_of_freedom == expected["df"]
     assert found.p_value == pytest.approx(expected["p"], abs=1e-3)
@@ -360,7 +349,7 @@ def test_indices_agree_with_mirt(mirt_fit, name, model):
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "3PL"])
 def test_m2_is_its_definition(model):
     result = fit(drawn(400, 8, guessing=0.2 * (model == "3PL")), model, standard_errors=False)
-    assert model_fit(result).m2 == pytest.approx(written_out(margins_of(result)), rel=1e-9)
+    assert irtkit.model_fit(result).m2 == pytest.approx(written_out(margins_of(result)), rel=1e-9)
 
 
 def test_two_abilities_are_rejected():
@@ -368,8 +357,8 @@ def test_two_abilities_are_rejected():
     ability = generator.normal(size=(800, 2))
     logits = np.repeat(1.5 * ability, 8, axis=1) + generator.normal(size=16)
     values = (generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.int8)
-    result = fit(ResponseMatrix(values), standard_errors=False)
-    found = model_fit(result)
+    result = fit(irtkit.ResponseMatrix(values), standard_errors=False)
+    found = irtkit.model_fit(result)
     assert found.p_value < 1e-10
     assert found.rmsea_low > 0.05
 
@@ -378,29 +367,29 @@ def test_what_m2_is_not_for_is_refused():
     values = drawn(60, 6).values.copy()
     values[7, 2] = -1
     with pytest.raises(ValueError, match=r"complete responses, and 1 of 60 .* respondent-8\."):
-        model_fit(fit(ResponseMatrix(values), standard_errors=False))
+        irtkit.model_fit(fit(irtkit.ResponseMatrix(values), standard_errors=False))
     with pytest.raises(ValueError, match=r"needs degrees of freedom: 3 items .* give 6 margins"):
-        model_fit(fit(drawn(200, 3), standard_errors=False))
+        irtkit.model_fit(fit(drawn(200, 3), standard_errors=False))
     with pytest.raises(ValueError, match=r"at most 500 items, got 501. Try: irtkit.fit\(resp"):
-        model_fit(fit(drawn(20, 501), standard_errors=False))
+        irtkit.model_fit(fit(drawn(20, 501), standard_errors=False))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # that respondents answer alike
 def test_copies_have_the_weight_of_independent_respondents(monkeypatch):
     generator = np.random.default_rng(0)
-    items = ItemParameters.from_difficulty(np.ones(30), np.linspace(-1.5, 1.5, 30))
-    values = simulate_responses(items, generator.normal(size=150), seed=1).values
+    items = irtkit.ItemParameters.from_difficulty(np.ones(30), np.linspace(-1.5, 1.5, 30))
+    values = irtkit.simulate_responses(items, generator.normal(size=150), seed=1).values
     copies = np.repeat(values, 6, axis=0)
     copies = np.where(generator.random(copies.shape) < 0.03, 1 - copies, copies)
-    result = fit(ResponseMatrix(copies), prior=None)
-    found, pairs = model_fit(result), local_dependence(result, threshold=0, top=None)
+    result = fit(irtkit.ResponseMatrix(copies), prior=None)
+    found, pairs = irtkit.model_fit(result), irtkit.local_dependence(result, threshold=0, top=None)
     share = result.evidence
     assert share < 0.6
     assert found.p_value == pytest.approx(
         float(chi2.sf(share * found.m2, found.degrees_of_freedom))
     )
-    monkeypatch.setattr(FitResult, "evidence", 1.0)
-    assert found.m2 == model_fit(result).m2
-    assert found.rmsea < 0.7 * model_fit(result).rmsea
-    as_many = local_dependence(result, threshold=0, top=None)
+    monkeypatch.setattr(irtkit.FitResult, "evidence", 1.0)
+    assert found.m2 == irtkit.model_fit(result).m2
+    assert found.rmsea < 0.7 * irtkit.model_fit(result).rmsea
+    as_many = irtkit.local_dependence(result, threshold=0, top=None)
     assert (pairs["p_value"] < 0.05).mean() < 0.15 < (as_many["p_value"] < 0.05).mean()

@@ -9,14 +9,6 @@ from scipy.integrate import quad
 from scipy.stats import chi2, norm
 
 import irtkit
-from irtkit import (
-    ItemParameters,
-    ResponseMatrix,
-    fit,
-    information,
-    likelihood_ratio_test,
-    simulate_responses,
-)
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
@@ -27,13 +19,13 @@ MIRT_GRID = (61, 6.0)
 
 def drawn(slopes, n_respondents, seed):
     generator = np.random.default_rng(seed)
-    items = ItemParameters.from_difficulty(slopes, np.linspace(-1, 1, len(slopes)))
-    return simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
+    items = irtkit.ItemParameters.from_difficulty(slopes, np.linspace(-1, 1, len(slopes)))
+    return irtkit.simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
 
 
 def pair(responses, smaller="1PL", larger="2PL", **settings):
     given = {"prior": None, **settings}
-    return fit(responses, smaller, **given), fit(responses, larger, **given)
+    return irtkit.fit(responses, smaller, **given), irtkit.fit(responses, larger, **given)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +42,7 @@ def fits(responses):
 @pytest.mark.parametrize("name", ["lsat6", "lsat7"])
 def test_the_statistic_agrees_with_mirt(classical_test, name, smaller):
     matrix, models = classical_test(name)
-    test = likelihood_ratio_test(*pair(matrix, smaller, quadrature=MIRT_GRID))
+    test = irtkit.likelihood_ratio_test(*pair(matrix, smaller, quadrature=MIRT_GRID))
     expected = 2 * (models["2PL"]["logLik"] - models[smaller]["logLik"])
     assert test.statistic == pytest.approx(expected, abs=0.01)
     assert test.degrees_of_freedom == 4
@@ -65,8 +57,8 @@ def test_the_statistic_agrees_with_mirt(classical_test, name, smaller):
 def test_copies_of_respondents_do_not_reject_equal_slopes():
     values = drawn(np.ones(30), 60, seed=0).values
     families = np.repeat(values, 4, axis=0)
-    smaller, larger = pair(ResponseMatrix(families), standard_errors=False)
-    test = likelihood_ratio_test(smaller, larger)
+    smaller, larger = pair(irtkit.ResponseMatrix(families), standard_errors=False)
+    test = irtkit.likelihood_ratio_test(smaller, larger)
     difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
     assert chi2.sf(difference, 29) < 1e-6
     assert test.p_value > 0.05
@@ -88,16 +80,16 @@ def test_what_makes_a_p_value_inexact_is_a_finding(fits):
         ("few-finite-items", one, replace(other, status=flat)),
         ("few-for-parameters", one, replace(other, n_parameters=401)),
     ):
-        test = likelihood_ratio_test(smaller, larger)
+        test = irtkit.likelihood_ratio_test(smaller, larger)
         assert [finding.code for finding in test.findings] == [code]
         assert 0 <= test.p_value <= 1
 
 
 def test_a_prior_is_warned_of_and_rounding_is_not(responses, fits):
     with pytest.warns(UserWarning, match="the 2PL had a prior"):
-        likelihood_ratio_test(fits[0], fit(responses, "2PL"))
+        irtkit.likelihood_ratio_test(fits[0], irtkit.fit(responses, "2PL"))
     near = replace(fits[1], log_likelihood=fits[0].log_likelihood - 1e-7)
-    assert likelihood_ratio_test(fits[0], near).statistic == 0
+    assert irtkit.likelihood_ratio_test(fits[0], near).statistic == 0
 
 
 def test_one_ability_is_tested_against_tasks_and_tasks_against_free_ones():
@@ -108,27 +100,27 @@ def test_one_ability_is_tested_against_tasks_and_tasks_against_free_ones():
     right = generator.random(ability.shape) < 1 / (1 + np.exp(-1.3 * ability))
     items = [f"q{k}" for k in range(12)]
     table = pd.DataFrame({"task": np.array(["sums", "words"])[task]}, items)
-    data = ResponseMatrix(right.astype(int), items=items).with_tables(table)
+    data = irtkit.ResponseMatrix(right.astype(int), items=items).with_tables(table)
     one, tasks, free = (
-        fit(data, abilities=abilities, prior=None, standard_errors=False)
+        irtkit.fit(data, abilities=abilities, prior=None, standard_errors=False)
         for abilities in (1, "task", 2)
     )
-    test = likelihood_ratio_test(one, tasks)
+    test = irtkit.likelihood_ratio_test(one, tasks)
     assert (test.degrees_of_freedom, test.larger) == (1, "2PL, 2 abilities by task")
     assert test.p_value < 1e-10
     assert [finding.code for finding in test.findings] == ["correlations-at-edge"]
-    test = likelihood_ratio_test(tasks, free)
+    test = irtkit.likelihood_ratio_test(tasks, free)
     assert test.degrees_of_freedom == 12 - 1 - 1
     assert test.p_value > 0.05
     with pytest.raises(ValueError, match="must be nested models"):
-        likelihood_ratio_test(one, free)
+        irtkit.likelihood_ratio_test(one, free)
 
 
 @pytest.mark.parametrize(("smaller", "larger"), [("Rasch", "1PL"), ("2PL", "2PL"), ("2PL", "1PL")])
 def test_only_nested_models_in_their_order_are_compared(fits, smaller, larger):
     made = {"Rasch": replace(fits[0], model="Rasch"), "1PL": fits[0], "2PL": fits[1]}
     with pytest.raises(ValueError, match="must be nested models"):
-        likelihood_ratio_test(made[smaller], made[larger])
+        irtkit.likelihood_ratio_test(made[smaller], made[larger])
 
 
 def test_fits_of_different_responses_are_refused(responses, fits):
@@ -139,14 +131,14 @@ def test_fits_of_different_responses_are_refused(responses, fits):
     flipped = responses.values.copy()
     flipped[0, 0] = 1 - flipped[0, 0]
     for changed, rule in (
-        (ResponseMatrix(flipped), "responses to item 'item-1' differ"),
-        (ResponseMatrix(values), "counts agree and single responses do not"),
+        (irtkit.ResponseMatrix(flipped), "responses to item 'item-1' differ"),
+        (irtkit.ResponseMatrix(values), "counts agree and single responses do not"),
     ):
         with pytest.raises(ValueError, match=rule):
-            likelihood_ratio_test(fits[0], fit(changed, "2PL", prior=None))
-    fixed = fit(responses, "2PL", prior=None, quadrature=(61, 6.0))
+            irtkit.likelihood_ratio_test(fits[0], irtkit.fit(changed, "2PL", prior=None))
+    fixed = irtkit.fit(responses, "2PL", prior=None, quadrature=(61, 6.0))
     with pytest.raises(ValueError, match="must be fitted with the same quadrature"):
-        likelihood_ratio_test(fits[0], fixed)
+        irtkit.likelihood_ratio_test(fits[0], fixed)
 
 
 # Claims about items that are harder for one group than its ability explains
@@ -276,7 +268,7 @@ BY_MIRT = [
 @pytest.mark.parametrize(("name", "model"), BY_MIRT)
 def test_reliabilities_agree_with_mirt(mirt_fit, name, model):
     result, mirt = mirt_fit(name, model)
-    told = information(result)
+    told = irtkit.information(result)
     assert told.marginal_reliability == pytest.approx(mirt["rxx_marginal"], abs=1e-4)
     assert told.empirical_reliability == pytest.approx(mirt["empirical_rxx"], abs=1e-4)
 
@@ -284,19 +276,23 @@ def test_reliabilities_agree_with_mirt(mirt_fit, name, model):
 @pytest.fixture(scope="module")
 def result():
     generator = np.random.default_rng(0)
-    items = ItemParameters.from_difficulty(generator.lognormal(0, 0.2, 60), np.linspace(-3, 1, 60))
+    items = irtkit.ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.2, 60), np.linspace(-3, 1, 60)
+    )
     ability = np.linspace(-2, 2, 200)
-    responses = simulate_responses(items, ability, seed=generator)
+    responses = irtkit.simulate_responses(items, ability, seed=generator)
     dates = pd.Timestamp("2023-02-01") + pd.to_timedelta(np.arange(200) * 5, unit="D")
     table = pd.DataFrame({"date": dates.astype(str), "family": ["a", "b"] * 100})
     table.index = pd.Index(responses.respondents)
-    return fit(responses.with_tables(None, table), standard_errors=False)
+    return irtkit.fit(responses.with_tables(None, table), standard_errors=False)
 
 
 @pytest.mark.parametrize("model", ["2PL", "Rasch"])
 def test_the_information_of_an_item_is_its_mean_over_the_population(result, model):
-    given = result if model == "2PL" else fit(result.responses, "Rasch", standard_errors=False)
-    told = information(given)
+    given = (
+        result if model == "2PL" else irtkit.fit(result.responses, "Rasch", standard_errors=False)
+    )
+    told = irtkit.information(given)
     for k in (0, 25, 59):
         item = given.parameters.chosen(np.array([k]))
 
@@ -311,18 +307,18 @@ def test_the_information_of_an_item_is_its_mean_over_the_population(result, mode
 
 
 def test_the_curve_is_the_sum_over_items(result):
-    curve = information(result, [-1.0, 0.5]).curve
+    curve = irtkit.information(result, [-1.0, 0.5]).curve
     expected = result.parameters.information([-1.0, 0.5]).sum(axis=1)
     assert curve["information"].to_numpy() == pytest.approx(expected)
     assert curve["standard_error"].to_numpy() == pytest.approx(expected**-0.5)
     assert curve["reliability"].to_numpy() == pytest.approx(expected / (expected + 1))
     right = result.probability([-1.0, 0.5]).mean(axis=1).to_numpy()
     assert curve["expected_score"].to_numpy() == pytest.approx(right)
-    assert len(information(result).curve) == 33
+    assert len(irtkit.information(result).curve) == 33
 
 
 def test_items_that_separate_the_top_are_the_hard_ones(result):
-    told = information(result, top=5)
+    told = irtkit.information(result, top=5)
     ablest = result.respondents["ability"].nlargest(5)
     assert told.top == tuple(ablest.index)
     items = told.items
@@ -339,15 +335,15 @@ def test_items_that_separate_the_top_are_the_hard_ones(result):
 @pytest.mark.parametrize("kind", ["right and wrong", "fractions", "trials", "missing"])
 def test_reliability_is_the_squared_correlation_with_true_abilities(kind):
     generator = np.random.default_rng(1)
-    items = ItemParameters.from_difficulty(
+    items = irtkit.ItemParameters.from_difficulty(
         generator.lognormal(0, 0.3, 60), generator.normal(size=60)
     )
     ability = generator.normal(size=300)
     p, how = items.probability(ability), {"trials": {"trials": 4}, "missing": {"missing": 0.5}}
-    responses = simulate_responses(items, ability, seed=generator, **how.get(kind, {}))
-    found = fit(generator.beta(8 * p, 8 * (1 - p)) if kind == "fractions" else responses)
+    responses = irtkit.simulate_responses(items, ability, seed=generator, **how.get(kind, {}))
+    found = irtkit.fit(generator.beta(8 * p, 8 * (1 - p)) if kind == "fractions" else responses)
     reached = np.corrcoef(found.ability, ability)[0, 1] ** 2
-    told = information(found)
+    told = irtkit.information(found)
     assert found.reliability == pytest.approx(reached, abs=0.02)
     assert told.empirical_reliability == pytest.approx(reached, abs=0.02)
     if kind != "missing":  # The marginal one is of respondents who answer all items.
@@ -357,6 +353,6 @@ def test_reliability_is_the_squared_correlation_with_true_abilities(kind):
 
 def test_arguments_out_of_range_are_refused(result):
     with pytest.raises(ValueError, match="abilities must be a list of finite numbers"):
-        information(result, [np.nan])
+        irtkit.information(result, [np.nan])
     with pytest.raises(ValueError, match="standard_error"):
-        information(result).items_needed(0)
+        irtkit.information(result).items_needed(0)

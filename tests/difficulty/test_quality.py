@@ -13,15 +13,8 @@ import polars as pl
 import pytest
 
 import irtkit
-from irtkit import ResponseMatrix
+from irtkit import ResponseMatrix, difficulty
 from irtkit.calibration.summary import quality_finding
-from irtkit.difficulty import (
-    absolute_error,
-    detection_score,
-    impact,
-    misclassifications,
-    quality_standard,
-)
 from irtkit.difficulty.annotation import FIELDS, paired, read_annotations
 from irtkit.difficulty.quality import quality_of
 
@@ -68,16 +61,16 @@ SMALL = long_table(cost=[[1, 2, 4], [3, 5, 9]], recall=[[0.9, 0.5, 0.1], [0.2, 0
 
 
 def test_values_agree_with_the_page(worked_values):
-    page = quality_standard(PAGE, HIGHER)
+    page = difficulty.quality_standard(PAGE, HIGHER)
     labels = BINARY[["respondent", "item"]]
-    binary, regression = absolute_error(BINARY), absolute_error(REGRESSION)
+    binary, regression = difficulty.absolute_error(BINARY), difficulty.absolute_error(REGRESSION)
     computed = {
         "score": page.items,
-        "datapoint": quality_standard(THREE_SYSTEMS, []).items[:3],
+        "datapoint": difficulty.quality_standard(THREE_SYSTEMS, []).items[:3],
         "binary_delta": binary,
-        "binary_norm": quality_standard(labels.join(binary), []).items,
+        "binary_norm": difficulty.quality_standard(labels.join(binary), []).items,
         "regression_delta": regression,
-        "regression_norm": quality_standard(labels.join(regression), []).items,
+        "regression_norm": difficulty.quality_standard(labels.join(regression), []).items,
         **{name: rows["value"] for name, rows in page.scaled.groupby("metric")},
     }
     stored = worked_values["difficulty_score"]
@@ -92,30 +85,30 @@ WIDE = SMALL.pivot_table(index=["respondent", "item"], columns="metric", values=
 
 
 def test_wide_and_long_are_the_same():
-    long = quality_standard(SMALL, ["recall"])
+    long = difficulty.quality_standard(SMALL, ["recall"])
     named = WIDE.rename_axis(["system", "question"])
     for layout in (WIDE, WIDE.swaplevel(), WIDE.reset_index(), named):
-        found = quality_standard(layout, ["recall"])
+        found = difficulty.quality_standard(layout, ["recall"])
         pd.testing.assert_frame_equal(found.scores, long.scores)
         pd.testing.assert_series_equal(found.items, long.items)
 
 
 def test_a_missing_value_leaves_its_weight_to_the_others():
     weights = {"cost": 0.25, "recall": 0.75}
-    scores = quality_standard(SMALL, ["recall"], weights=weights).scores
+    scores = difficulty.quality_standard(SMALL, ["recall"], weights=weights).scores
     assert scores.loc["i1", "A"] == pytest.approx(0.25 / 3 + 0.75 / 2)
     assert scores.loc["i2", "B"] == 1  # by cost alone
 
 
 def test_a_constant_metric_is_left_out_where_it_is_constant():
     table = long_table(cost=[[1, 2], [3, 3 + 1e-15]], recall=[[0, 1], [1, 0]])
-    assert quality_standard(table, ["recall"]).scores["B"].tolist() == [0, 1]
-    pooled = quality_standard(table, ["recall"], scale="pooled")
+    assert difficulty.quality_standard(table, ["recall"]).scores["B"].tolist() == [0, 1]
+    pooled = difficulty.quality_standard(table, ["recall"], scale="pooled")
     assert pooled.scores["B"].tolist() == pytest.approx([0.5, 1])
 
 
 def test_without_a_varying_metric_the_score_is_missing():
-    standard = quality_standard(long_table(cost=[[1, 1, None], [1, 2, None]]), [])
+    standard = difficulty.quality_standard(long_table(cost=[[1, 1, None], [1, 2, None]]), [])
     assert standard.scores["A"].isna().all()
     assert standard.items.tolist() == pytest.approx([0, 1, np.nan], nan_ok=True)
 
@@ -123,10 +116,10 @@ def test_without_a_varying_metric_the_score_is_missing():
 def test_misclassifications_are_counted_over_respondents():
     classes = pd.DataFrame({"respondent": ["A", "B", "C"] * 2, "item": ["x"] * 3 + ["y"] * 3})
     classes["prediction"], classes["truth"] = ["cat", "dog", None, "dog", "dog", "cow"], "cat"
-    found = misclassifications(classes).tolist()
+    found = difficulty.misclassifications(classes).tolist()
     assert found == pytest.approx([1, 1, np.nan, 3, 3, 3], nan_ok=True)
     with pytest.raises(ValueError, match="both be numbers or both be text"):
-        misclassifications(BINARY.assign(truth="1"))
+        difficulty.misclassifications(BINARY.assign(truth="1"))
 
 
 def test_detections_are_scored_by_their_counts():
@@ -136,7 +129,7 @@ def test_detections_are_scored_by_their_counts():
         ("F1", table.assign(FP=[2, 1, 0]), [6 / 9, 0, np.nan]),
         ("recall", table, [3 / 4, 0, np.nan]),
     ):
-        found = detection_score(given, measure)
+        found = difficulty.detection_score(given, measure)
         assert found.tolist() == pytest.approx(values, nan_ok=True)
         assert found.name == measure
 
@@ -149,7 +142,7 @@ def test_detections_are_scored_by_their_counts():
 ])  # fmt: skip
 def test_settings_out_of_range_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        quality_standard(SMALL, **{"higher_is_better": ["recall"], **arguments})
+        difficulty.quality_standard(SMALL, **{"higher_is_better": ["recall"], **arguments})
 
 
 @pytest.mark.parametrize(("table", "message"), [
@@ -163,7 +156,7 @@ def test_settings_out_of_range_are_refused(arguments, message):
 ])  # fmt: skip
 def test_tables_with_wrong_values_are_refused(table, message):
     with pytest.raises(ValueError, match=message):
-        quality_standard(table, ["recall"])
+        difficulty.quality_standard(table, ["recall"])
 
 
 class TestOfResponses:
@@ -196,7 +189,7 @@ class TestOfResponses:
             quality_of(responses, ["token"], [])
 
     def test_directions_must_be_given_except_for_a_quality_standard(self):
-        given = quality_standard(self.wide, ["f1"], scale="pooled")
+        given = difficulty.quality_standard(self.wide, ["f1"], scale="pooled")
         assert quality_of(self.responses, given) is given
         for metrics, directions in ((given, ["f1"]), (self.wide, None)):
             with pytest.raises(ValueError, match="higher_is_better= must name"):
@@ -214,7 +207,7 @@ class TestOfResponses:
                 quality_of(crowd, table, [])
 
     def test_a_finding_names_metrics_by_their_directions(self):
-        standard = quality_standard(self.wide.assign(age=7), ["f1"])
+        standard = difficulty.quality_standard(self.wide.assign(age=7), ["f1"])
         values = quality_finding([0.1, np.nan], standard.settings).values
         assert values == {"higher": ["f1"], "lower": ["tokens"], "constant": ["age"], "n": 1}
 
@@ -248,7 +241,7 @@ def frame(rows, **more):
 
 
 def test_the_worked_example_deletes_the_fourth_prediction():
-    result = impact(PREDICTED, MANUAL)
+    result = difficulty.impact(PREDICTED, MANUAL)
     assert (result.fixes, result.deletes, result.adds) == (4, 1, 0)
     assert (result.cost, result.penalty, result.scratch) == (4, 6, 9)
     assert result.impact == pytest.approx(2 / 3, abs=1e-12)
@@ -258,7 +251,7 @@ def test_the_worked_example_deletes_the_fourth_prediction():
 def test_every_worked_value_comes_out_whatever_the_duration(worked_values):
     assert len(worked_values["impact"]["by_duration"]) == 8
     for worked in worked_values["impact"]["by_duration"]:
-        result = impact(PREDICTED, MANUAL, duration=worked["duration"])
+        result = difficulty.impact(PREDICTED, MANUAL, duration=worked["duration"])
         assert result.cost == pytest.approx(worked["cost"], abs=1e-9)
         weights = np.array([1, 1, 1]) / [1, worked["duration"], worked["duration"]]
         (rows, columns), *_ = paired(values(PREDICTED), values(MANUAL), weights, 0.0)
@@ -280,7 +273,7 @@ def test_the_assignment_is_the_best_of_all_permutations(seed):
     rows = np.arange(len(cost))
     chosen = np.array(list(permutations(range(cost.shape[1]), len(cost))), dtype=int)
     totals = cost[rows, chosen].sum(axis=1)
-    result = impact(predicted, manual, weights={"type": 2, "end": 0.5})
+    result = difficulty.impact(predicted, manual, weights={"type": 2, "end": 0.5})
     assert result.cost == pytest.approx(totals.min(), abs=1e-9)
     ties = totals <= totals.min() + 1e-11
     assert result.fixes <= n_changed[rows, chosen].sum(axis=1)[ties].min()
@@ -289,30 +282,32 @@ def test_the_assignment_is_the_best_of_all_permutations(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_impact_is_0_only_for_equal_sets_and_the_order_of_rows_changes_nothing(seed):
     predicted, manual = drawn(seed)
-    one, other = impact(predicted, manual), impact(predicted[::-1], manual)
+    one, other = difficulty.impact(predicted, manual), difficulty.impact(predicted[::-1], manual)
     assert (one.impact == 0) is (sorted(predicted) == sorted(manual))
-    assert impact(manual[::-1], manual, duration=3).impact == 0
+    assert difficulty.impact(manual[::-1], manual, duration=3).impact == 0
     assert (one.penalty, one.fixes) == (other.penalty, other.fixes)
     assert one.cost == pytest.approx(other.cost, abs=1e-12)
 
 
 def test_without_manual_annotations_only_no_predictions_have_an_impact():
-    nothing, spurious = impact([], []), impact([("a", 0, 1)], [])
+    nothing, spurious = difficulty.impact([], []), difficulty.impact([("a", 0, 1)], [])
     assert (nothing.impact, nothing.penalty) == (0, 0)
     assert (math.isnan(spurious.impact), spurious.penalty, spurious.scratch) == (True, 2, 0)
-    assert impact([], MANUAL).impact == 1
+    assert difficulty.impact([], MANUAL).impact == 1
 
 
 def test_times_within_the_tolerance_as_written_are_unchanged():
-    assert impact([("a", 1.1, 2)], [("a", 1.0, 2)], tolerance=0.1).fixes == 0  # 1.1 − 1 > 0.1
-    assert impact([("a", 1.11, 2)], [("a", 1.0, 2)], tolerance=0.1).fixes == 1
-    assert impact([("a", 0.1 + 0.2, 2)], [("a", 0.3, 2)]).fixes == 1
+    assert (
+        difficulty.impact([("a", 1.1, 2)], [("a", 1.0, 2)], tolerance=0.1).fixes == 0
+    )  # 1.1 − 1 > 0.1
+    assert difficulty.impact([("a", 1.11, 2)], [("a", 1.0, 2)], tolerance=0.1).fixes == 1
+    assert difficulty.impact([("a", 0.1 + 0.2, 2)], [("a", 0.3, 2)]).fixes == 1
 
 
 def test_a_summary_puts_extremes_first_and_adds_up():
     predicted = {"good": MANUAL, "bad": PREDICTED, "spurious": PREDICTED[:1], "empty": []}
     manual = {"good": MANUAL, "bad": MANUAL[:1], "missed": MANUAL[:2], "empty": []}
-    summary = impact(predicted, manual)
+    summary = difficulty.impact(predicted, manual)
     assert summary.table.index.tolist() == ["bad", "missed", "good", "empty", "spurious"]
     assert summary.table["impact"].tolist()[:4] == [pytest.approx(7 / 3), 1, 0, 0]
     assert summary.impact == pytest.approx((7 / 3 + 1) / 4, abs=1e-12)
@@ -327,18 +322,18 @@ def test_a_long_table_and_a_mapping_have_the_same_summary():
         pd.concat([frame(rows, sample=name) for name, rows in of.items()])
         for of in (predicted, manual)
     ]
-    one = impact(*tables, duration={"s1": 9, "s2": 1})
-    other = impact(predicted, manual, duration=pd.Series({"s1": 9, "s2": 1}))
+    one = difficulty.impact(*tables, duration={"s1": 9, "s2": 1})
+    other = difficulty.impact(predicted, manual, duration=pd.Series({"s1": 9, "s2": 1}))
     pd.testing.assert_frame_equal(one.table, other.table)
-    single = impact(PREDICTED, MANUAL, duration=9)
+    single = difficulty.impact(PREDICTED, MANUAL, duration=9)
     assert one.table.loc["s1", "cost"] == pytest.approx(single.cost, abs=1e-12)
 
 
 def test_the_gate_is_shut_above_the_threshold_only():
-    summary = impact({"s": PREDICTED}, {"s": MANUAL})
+    summary = difficulty.impact({"s": PREDICTED}, {"s": MANUAL})
     assert [summary.exceeds(limit) for limit in (0.6, 2 / 3, 0.7)] == [True, False, False]
     with pytest.raises(ValueError, match="no sample has manual annotations"):
-        impact({"s": PREDICTED}, {}).exceeds(0.6)
+        difficulty.impact({"s": PREDICTED}, {}).exceeds(0.6)
 
 
 @pytest.mark.parametrize(("predicted", "manual", "said"), [
@@ -352,7 +347,7 @@ def test_the_gate_is_shut_above_the_threshold_only():
 ])  # fmt: skip
 def test_a_bad_annotation_is_named_by_its_place(predicted, manual, said):
     with pytest.raises(ValueError, match=said):
-        impact(predicted, manual)
+        difficulty.impact(predicted, manual)
 
 
 def test_what_does_not_fit_is_refused():
@@ -363,11 +358,11 @@ def test_what_does_not_fit_is_refused():
         ({"duration": {"t": 1}}, "duration of the sample 's' must be above 0, got nan"),
     ):
         with pytest.raises(ValueError, match=said):
-            impact(one, one, **given_settings)
+            difficulty.impact(one, one, **given_settings)
     with pytest.warns(
         UserWarning, match="No common sample: .* 'S', and manual has samples such as 's'"
     ):
-        impact({"S": MANUAL}, one)
+        difficulty.impact({"S": MANUAL}, one)
 
 
 CSV = "sample,type,start,end\nclip-1,serve,0,2.5\nclip-2,,,\nclip-1,rally,7,12\n"
@@ -384,7 +379,7 @@ OBJECT = {
 
 @pytest.mark.parametrize("content", [CSV, json.dumps(OBJECT), "\n " + json.dumps(RECORDS)])
 def test_all_forms_of_a_file_hold_the_same_annotations(file, content):
-    summary = impact(read_annotations(file(content)), RECORDS)
+    summary = difficulty.impact(read_annotations(file(content)), RECORDS)
     assert sorted(summary.table.index) == ["clip-1", "clip-2"]
     assert (summary.impact, summary.scratch, summary.cost) == (0, 6, 0)
 

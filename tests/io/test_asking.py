@@ -12,14 +12,6 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import (
-    ItemParameters,
-    ResponseMatrix,
-    fit,
-    read_responses,
-    select_items,
-    simulate_responses,
-)
 from irtkit.io.asking import command_line, document_numbers, sample_ids
 from irtkit.responses import Source
 from tests.commands import printed, run
@@ -28,9 +20,9 @@ from tests.commands import printed, run
 def responses_of(labels, tasks=None):
     """Answers of 60 systems to items with these labels, the last with negative discrimination."""
     slopes = [*np.linspace(0.8, 1.6, len(labels) - 1), -1.5]
-    items = ItemParameters.from_difficulty(slopes, np.linspace(-1.5, 1.5, len(labels)))
-    values = simulate_responses(items, np.linspace(-2, 2, 60), seed=1).values
-    responses = ResponseMatrix(values, items=labels)
+    items = irtkit.ItemParameters.from_difficulty(slopes, np.linspace(-1.5, 1.5, len(labels)))
+    values = irtkit.simulate_responses(items, np.linspace(-2, 2, 60), seed=1).values
+    responses = irtkit.ResponseMatrix(values, items=labels)
     return (
         responses if tasks is None else responses.with_tables(pd.DataFrame({"task": tasks}, labels))
     )
@@ -38,7 +30,7 @@ def responses_of(labels, tasks=None):
 
 def test_numbers_of_documents_ascend_in_every_task():
     labels = [f"{task}/{number}" for number in range(12) for task in ("law", "code")]
-    selection = select_items(fit(responses_of(labels)), 9)
+    selection = irtkit.select_items(irtkit.fit(responses_of(labels)), 9)
     numbers = json.loads(selection.for_lm_eval())
     assert all(of_task == sorted(of_task) for of_task in numbers.values())
     asked = {f"{task}/{number}" for task, of_task in numbers.items() for number in of_task}
@@ -71,12 +63,12 @@ def test_lm_eval_asks_the_documents_that_its_logs_name(tmp_path):
     documents = [json.loads(record) for record in log.read_text().splitlines()]
     assert [each["doc_id"] for each in documents] == [*range(3, 9), *range(20, 30)]
     assert all(each["doc"]["question"] == f"{each['doc_id']} + 1?" for each in documents)
-    assert read_responses(tmp_path / "runs").n_items == 16
+    assert irtkit.read_responses(tmp_path / "runs").n_items == 16
 
 
 def test_ids_of_samples_name_their_task_only_where_tasks_differ():
     labels = ["maths/easy/a*", "maths/b"]
-    responses = ResponseMatrix([[0, 1]], items=labels)
+    responses = irtkit.ResponseMatrix([[0, 1]], items=labels)
     one = responses.with_tables(pd.DataFrame({"task": ["maths", "maths"]}, labels))
     assert sample_ids(one, labels) == "easy/a[*],b"
     two = responses.with_tables(pd.DataFrame({"task": ["maths/easy", "maths"]}, labels))
@@ -86,17 +78,17 @@ def test_ids_of_samples_name_their_task_only_where_tasks_differ():
 
 @pytest.mark.parametrize("label", ["17", "sums/x", "sums/017", "sums/17/strict", "/17"])
 def test_a_label_that_is_no_number_of_a_document_is_named(label):
-    responses = ResponseMatrix([[0, 1]], items=["sums/3", label])
+    responses = irtkit.ResponseMatrix([[0, 1]], items=["sums/3", label])
     with pytest.raises(ValueError, match=f"item '{label}' is not the number of a document"):
         document_numbers(responses, responses.items)
 
 
 def test_what_separates_ids_is_no_part_of_a_pattern():
     labels = ["law/a,b", "law/b:c", "code/1"]
-    responses = ResponseMatrix([[0, 1, 1]], items=labels)
+    responses = irtkit.ResponseMatrix([[0, 1, 1]], items=labels)
     tasks = responses.with_tables(pd.DataFrame({"task": ["law", "law", "code"]}, labels))
     assert sample_ids(tasks, labels) == "law:a?b,law:b[:]c,code:1"
-    twins = ResponseMatrix([[0, 1]], items=["a,b", "a-b"])
+    twins = irtkit.ResponseMatrix([[0, 1]], items=["a,b", "a-b"])
     with pytest.raises(ValueError, match=r"'a,b' has a comma.* a\?b is 'a-b' too"):
         sample_ids(twins, twins.items)
     tasks = responses.with_tables(pd.DataFrame({"task": ["law", "law", "co,de"]}, labels))
@@ -107,7 +99,7 @@ def test_what_separates_ids_is_no_part_of_a_pattern():
 
 
 def test_items_of_another_harness_are_refused():
-    responses = ResponseMatrix([[0, 1]], items=["sums/3", "a,b"])
+    responses = irtkit.ResponseMatrix([[0, 1]], items=["sums/3", "a,b"])
     responses.source = Source(("runs",), "inspect")
     with pytest.raises(ValueError, match="logs of inspect, which lm-eval does not know"):
         document_numbers(responses, ["sums/3"])

@@ -14,18 +14,10 @@ from hypothesis import strategies as st
 import irtkit
 from irtkit import ResponseMatrix
 from irtkit.io.merging import merge_responses
-from irtkit.responses import Source
-from irtkit.responses.cells import (
-    MISSING,
-    MOST_TRIALS,
-    CellBuilder,
-    Cells,
-    check_repeats,
-    count_type,
-)
+from irtkit.responses import Source, cells
 from irtkit.simulation import add_synthetic
 
-RIGHT_WRONG_MISSING = [[1, 0], [MISSING, 1]]
+RIGHT_WRONG_MISSING = [[1, 0], [cells.MISSING, 1]]
 SUCCESSES, TRIALS = [[2, 0], [0, 3]], [[3, 1], [0, 4]]
 
 
@@ -195,10 +187,10 @@ def test_whole_numbers_are_read_in_a_few_bytes_a_cell():
 
 RIGHT, TRIED = [[2, 0, 0], [0, 0, 3]], [[3, 1, 0], [0, 0, 4]]
 MARKS = np.array([[1, 0, -1], [-1, 1, 1], [0, 0, 0]], np.int8)
-COUNTED = Cells(np.array(RIGHT, np.uint8), np.array(TRIED, np.uint8))
+COUNTED = cells.Cells(np.array(RIGHT, np.uint8), np.array(TRIED, np.uint8))
 
 
-@pytest.mark.parametrize("one", [Cells(MARKS), COUNTED])
+@pytest.mark.parametrize("one", [cells.Cells(MARKS), COUNTED])
 def test_every_answer_is_the_same_dense_and_sparse(one):
     few = one.to_sparse()
     assert few == one == few.to_dense()
@@ -211,19 +203,19 @@ def test_every_answer_is_the_same_dense_and_sparse(one):
         lambda c: c.part([1, 0]),
         lambda c: c.part([0, 1], [2, 0]),
         lambda c: c.below(c),
-        lambda c: c.below(Cells(MARKS)),
-        lambda c: Cells.of_arrays(c.arrays(), c.shape),
+        lambda c: c.below(cells.Cells(MARKS)),
+        lambda c: cells.Cells.of_arrays(c.arrays(), c.shape),
     ):
         assert changed(few) == changed(one)
         assert changed(few).is_sparse
         assert not changed(one).is_sparse
     for table, other in zip(few.rows(), one.rows(), strict=True):
         assert np.array_equal(table, other)
-    assert few != Cells(np.ones((3, 3), np.int8))
+    assert few != cells.Cells(np.ones((3, 3), np.int8))
 
 
 def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed():
-    one = Cells(np.array([[1, 0, 0]], np.uint16), np.array([[1, 1, 0]], np.uint16))
+    one = cells.Cells(np.array([[1, 0, 0]], np.uint16), np.array([[1, 1, 0]], np.uint16))
     assert one.values.tolist() == [[1, 0, -1]]
     assert one.n_bytes == one.dense_bytes == 3
     for table in (one.values, one.trials, COUNTED.trials, COUNTED.observed.trials.data):
@@ -238,7 +230,7 @@ def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed():
     ([[0.5]], [[1]], "whole numbers, .* trials ≤ 2147483647: .* has 0.5 out of 1"),
     ([[1, 1]], [[-1, -2]], "has 1 out of -1.*1 more such cell"),
     ([[1]], [[np.inf]], "must be whole numbers"),
-    ([[1]], [[MOST_TRIALS + 1]], "must be whole numbers"),
+    ([[1]], [[cells.MOST_TRIALS + 1]], "must be whole numbers"),
     ([[0]], [[0]], "every cell is missing"),
     ([[1, 0]], [[2], [2]], r"the same shape, got \(1, 2\) and \(2, 1\)"),
 ])  # fmt: skip
@@ -248,11 +240,11 @@ def test_tables_that_are_no_counts_are_refused_with_the_labels(successes, trials
 
 
 @pytest.mark.parametrize("given", [np.int64, np.uint64, np.float64, object])
-@pytest.mark.parametrize("most", [255, 256, 65_535, 65_536, MOST_TRIALS])
+@pytest.mark.parametrize("most", [255, 256, 65_535, 65_536, cells.MOST_TRIALS])
 def test_counts_are_kept_whole_in_the_smallest_type(most, given):
     responses = ResponseMatrix.from_counts(np.array([[most]], given), np.array([[most]], given))
     assert responses.successes.tolist() == [[most]]
-    assert responses.trials.dtype == count_type(most)
+    assert responses.trials.dtype == cells.count_type(most)
 
 
 # The builder
@@ -281,7 +273,7 @@ def one_by_one(block, repeats):
 )
 def test_blocks_of_any_size_give_what_rows_one_by_one_give(block, repeats, cuts, *, as_sparse):
     rows = np.array(block).T
-    builder = CellBuilder(repeats, sparse=as_sparse)
+    builder = cells.CellBuilder(repeats, sparse=as_sparse)
     for part in np.split(rows, sorted(min(c, rows.shape[1]) for c in cuts), 1):
         builder.add(part[0].astype(np.int32), part[1], part[2].astype(np.int8))
     built = builder.build((6, 7))
@@ -294,7 +286,7 @@ def test_blocks_of_any_size_give_what_rows_one_by_one_give(block, repeats, cuts,
 
 @pytest.mark.parametrize("as_sparse", [True, False])
 def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse):
-    builder = CellBuilder(sparse=as_sparse)
+    builder = cells.CellBuilder(sparse=as_sparse)
     builder.add(*np.array([[0, 1], [0, 1], [1, -1]], np.int8))
     builder.add(*np.array([[3, 1, 0, 3, 3], [1, 2, 1, 1, 1], [0, 1, 1, 0, -1]], np.int8))
     built = builder.build((4, 3))
@@ -303,7 +295,7 @@ def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse):
 
 
 def test_counts_above_a_byte_do_not_wrap_around():
-    builder = CellBuilder("count")
+    builder = cells.CellBuilder("count")
     for _ in range(3):
         builder.add(np.zeros(200, int), np.zeros(200, int), np.ones(200, np.int8))
     assert builder.build((1, 1)).trials.tolist() == [[600]]
@@ -312,7 +304,7 @@ def test_counts_above_a_byte_do_not_wrap_around():
 @pytest.mark.parametrize("repeats", ["mean>=0", "mean>=1.1", "mean>=x", "mean", "", "sum", None])
 def test_an_unknown_way_to_take_repeats_is_refused(repeats):
     with pytest.raises(ValueError, match="repeats must be one of error, count, first, last and"):
-        check_repeats(repeats)
+        cells.check_repeats(repeats)
 
 
 # A sparse matrix gives what the dense one gives, and a dense one is never made of it

@@ -7,15 +7,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import (
-    ItemParameters,
-    ResponseMatrix,
-    adaptive,
-    fit,
-    score,
-    select_items,
-    simulate_responses,
-)
+from irtkit import score
 from irtkit.selection import Selection
 from irtkit.selection.subset import ItemCovariance, refits
 
@@ -29,7 +21,7 @@ def simulated(n=200, n_items=80, *, second=0.0, seed=0, abilities=None):
     theta = generator.normal(size=n) if abilities is None else abilities
     other = second * generator.normal(size=n)[:, None] * (np.arange(n_items) % 2)
     p = 1 / (1 + np.exp(-slopes * (theta[:, None] - location) - other))
-    return ResponseMatrix((generator.random(p.shape) < p).astype(int))
+    return irtkit.ResponseMatrix((generator.random(p.shape) < p).astype(int))
 
 
 def answers_to(responses, items):
@@ -46,13 +38,13 @@ def quietly(work):
 
 @pytest.fixture(scope="module")
 def one_ability():
-    return fit(simulated(), standard_errors=False)
+    return irtkit.fit(simulated(), standard_errors=False)
 
 
 @pytest.fixture(scope="module")
 def two_abilities():
     matrix = simulated(second=1.5)
-    return quietly(lambda: fit(matrix, standard_errors=False))
+    return quietly(lambda: irtkit.fit(matrix, standard_errors=False))
 
 
 def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability):
@@ -75,19 +67,19 @@ def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability):
 
 def test_suspect_items_are_never_chosen(planted):
     responses, wrong = planted(300, 60, 1, 0.2)
-    result = fit(responses)
+    result = irtkit.fit(responses)
     suspect = set(irtkit.flag_items(result).index)
-    chosen = set(select_items(result, 40).items)
+    chosen = set(irtkit.select_items(result, 40).items)
     assert suspect >= {responses.items[j] for j in np.flatnonzero(wrong)}
     assert not chosen & suspect
     with pytest.raises(ValueError, match=r"k must be at most \d+, the number of items fit to be"):
-        select_items(result, 60)
+        irtkit.select_items(result, 60)
 
 
 @pytest.mark.parametrize("name", ["one_ability", "two_abilities"])
 def test_the_expected_error_holds_for_new_respondents(name, request):
     result, second = request.getfixturevalue(name), 1.5 * (name == "two_abilities")
-    selection = quietly(lambda: select_items(result, 15))
+    selection = quietly(lambda: irtkit.select_items(result, 15))
     new = simulated(2000, second=second, seed=7)
     scores = quietly(lambda: score(answers_to(new, selection.items), selection))
     truth = new.values.mean(axis=1)
@@ -109,7 +101,7 @@ def test_families_are_left_out_whole(one_ability):
 
 
 def test_scores_are_estimated_from_the_file_of_a_selection(two_abilities, tmp_path):
-    selection = quietly(lambda: select_items(two_abilities, 20))
+    selection = quietly(lambda: irtkit.select_items(two_abilities, 20))
     quietly(lambda: selection.save(tmp_path / "s.npz"))
     for items in (selection.items, selection.items[:10], selection.items[:7]):
         answers = answers_to(simulated(20, second=1.5, seed=3), items)
@@ -125,16 +117,16 @@ def test_scores_are_estimated_from_the_file_of_a_selection(two_abilities, tmp_pa
 @pytest.mark.parametrize("name", ["one_ability", "two_abilities"])
 def test_a_list_has_one_score_by_the_fit_and_by_the_selection(name, request):
     result = request.getfixturevalue(name)
-    selection = quietly(lambda: select_items(result, 15))
+    selection = quietly(lambda: irtkit.select_items(result, 15))
     answers = answers_to(simulated(30, second=1.5, seed=3), selection.items)
     wanted, found = (quietly(lambda s=given: score(answers, s)) for given in (selection, result))
     pd.testing.assert_frame_equal(found.drop(columns="accuracy"), wanted)
 
 
 def test_removed_items_are_neither_chosen_nor_scored(one_ability, tmp_path):
-    first = select_items(one_ability, 15)
+    first = irtkit.select_items(one_ability, 15)
     removed = [*first.items[:3]]
-    selection = select_items(one_ability, 15, removed=removed)
+    selection = irtkit.select_items(one_ability, 15, removed=removed)
     assert {*selection.items}.isdisjoint(removed)
     new = simulated(50, seed=4)
     found = quietly(lambda: score(answers_to(new, selection.items), selection))
@@ -154,11 +146,11 @@ def test_bad_arguments_are_refused(one_ability):
         ({"k": 5, "families": ["all"] * 200}, "at least two are needed"),
     ):
         with pytest.raises(ValueError, match=message):
-            select_items(one_ability, **arguments)
+            irtkit.select_items(one_ability, **arguments)
 
 
 # Claims about tests that ask one item after another
-ITEMS = ItemParameters.from_difficulty(
+ITEMS = irtkit.ItemParameters.from_difficulty(
     np.random.default_rng(1).lognormal(0, 0.3, 80), np.random.default_rng(2).normal(size=80)
 )
 
@@ -166,12 +158,12 @@ ITEMS = ItemParameters.from_difficulty(
 @pytest.fixture(scope="module")
 def result():
     abilities = np.random.default_rng(3).normal(size=250)
-    return fit(simulate_responses(ITEMS, abilities, seed=0), standard_errors=False)
+    return irtkit.fit(irtkit.simulate_responses(ITEMS, abilities, seed=0), standard_errors=False)
 
 
 @pytest.fixture(scope="module")
 def selection(result):
-    return select_items(result, 15)
+    return irtkit.select_items(result, 15)
 
 
 def by_hand(result, asked, answers, pool):
@@ -201,8 +193,8 @@ def by_hand(result, asked, answers, pool):
 
 def test_each_item_is_the_one_that_leaves_least(result, selection):
     number = {label: k for k, label in enumerate(result.item_labels)}
-    pool = [number[label] for label in select_items(result, 30).items]
-    test = adaptive(selection, order="adaptive")
+    pool = [number[label] for label in irtkit.select_items(result, 30).items]
+    test = irtkit.adaptive(selection, order="adaptive")
     generator = np.random.default_rng(0)
     for _ in range(6):
         asked = [number[label] for label in test.asked]
@@ -214,8 +206,8 @@ def test_each_item_is_the_one_that_leaves_least(result, selection):
 
 
 def test_a_test_ends_after_k_items_of_twice_as_many(selection):
-    test = adaptive(selection, order="adaptive")
-    pool = set(select_items(selection.result, 30).items)
+    test = irtkit.adaptive(selection, order="adaptive")
+    pool = set(irtkit.select_items(selection.result, 30).items)
     while not test.done:
         test.answer(1)
     assert (len(test.asked), test.next_item) == (15, None)
@@ -226,7 +218,7 @@ def test_a_test_ends_after_k_items_of_twice_as_many(selection):
 
 
 def test_a_test_ends_when_the_error_is_small_enough(selection):
-    test = adaptive(selection, error=0.08, order="adaptive")
+    test = irtkit.adaptive(selection, error=0.08, order="adaptive")
     before = test.error
     while not test.done:
         before = test.error
@@ -239,12 +231,12 @@ def test_a_test_ends_when_the_error_is_small_enough(selection):
 
 def test_intervals_hold_and_adaptive_items_err_less(selection):
     abilities = np.random.default_rng(8).normal(size=400)
-    new = simulate_responses(ITEMS, abilities, seed=9)
+    new = irtkit.simulate_responses(ITEMS, abilities, seed=9)
     rows = pd.DataFrame(new.values, columns=list(new.items))
     found = {"adaptive": [], "fixed": []}
     for order, errors in found.items():
         for _, answers in rows.iterrows():
-            test = adaptive(selection, order=order)
+            test = irtkit.adaptive(selection, order=order)
             while not test.done:
                 test.answer(int(answers[test.next_item]))
             low, high = test.interval
@@ -255,13 +247,13 @@ def test_intervals_hold_and_adaptive_items_err_less(selection):
 
 
 def test_what_errs_less_on_held_out_respondents_is_asked(selection, monkeypatch):
-    assert adaptive(selection).order == "adaptive"
+    assert irtkit.adaptive(selection).order == "adaptive"
     tried = selection.tried
     assert 0.8 < tried.error / tried.fixed_error < 1
     monkeypatch.setattr(Selection, "tried", tried._replace(fixed_error=0.0))
-    selection = select_items(selection.result, 15)
+    selection = irtkit.select_items(selection.result, 15)
     with pytest.warns(UserWarning, match="Fixed order: the first"):
-        test = adaptive(selection)
+        test = irtkit.adaptive(selection)
     while not test.done:
         test.answer(0)
     assert (test.order, tuple(test.asked)) == ("fixed", selection.items)
@@ -269,8 +261,8 @@ def test_what_errs_less_on_held_out_respondents_is_asked(selection, monkeypatch)
 
 def test_bad_arguments_of_adaptive_choice_are_refused(result, selection):
     with pytest.raises(ValueError, match="k must be given"):
-        adaptive(result)
+        irtkit.adaptive(result)
     with pytest.raises(ValueError, match="k must be the number of items selected, 15, got 3"):
-        adaptive(selection, 3)
+        irtkit.adaptive(selection, 3)
     with pytest.raises(ValueError, match="an answer must be True, False or from 0 to 1"):
-        adaptive(selection, order="adaptive").answer(1.5)
+        irtkit.adaptive(selection, order="adaptive").answer(1.5)

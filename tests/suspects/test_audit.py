@@ -9,17 +9,6 @@ import pytest
 from rich.cells import cell_len
 
 import irtkit
-from irtkit import (
-    ItemParameters,
-    ResponseMatrix,
-    add_synthetic,
-    audit,
-    compare_difficulties,
-    fit,
-    flag_items,
-    load,
-    simulate_responses,
-)
 from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import called_negative, slope_signs
 from irtkit.suspects.flags import power_of, strong_answers
@@ -35,11 +24,11 @@ def responses():
     generator = np.random.default_rng(1)
     slopes = generator.lognormal(0, 0.3, N_ITEMS)
     slopes[:10] *= -1
-    items = ItemParameters(slopes, generator.normal(size=N_ITEMS), np.zeros(N_ITEMS))
-    values = simulate_responses(items, generator.normal(size=120), seed=2).values.copy()
+    items = irtkit.ItemParameters(slopes, generator.normal(size=N_ITEMS), np.zeros(N_ITEMS))
+    values = irtkit.simulate_responses(items, generator.normal(size=120), seed=2).values.copy()
     values[:, -N_WRONG:], values[:, -N_WRONG - N_RIGHT : -N_WRONG] = 0, 1
     values[:, 10:12] = values[:, :1]
-    return ResponseMatrix(values)
+    return irtkit.ResponseMatrix(values)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +79,9 @@ def test_a_suspect_item_can_be_read(responses):
 @pytest.mark.parametrize(("model", "letter"), [("2PL", "x"), ("3PL", "問")])
 def test_everything_is_printed_within_80_columns(responses, model, letter):
     names = [[f"{letter * 40}{k}" for k in range(n)] for n in responses.values.shape]
-    result = irtkit.fit(ResponseMatrix(responses.values, *names), model, standard_errors=False)
+    result = irtkit.fit(
+        irtkit.ResponseMatrix(responses.values, *names), model, standard_errors=False
+    )
     comparison = irtkit.compare_difficulties(result, folds=0)
     for told in (result, irtkit.audit(result), comparison):
         assert max(map(cell_len, str(told).splitlines())) <= 80
@@ -103,7 +94,7 @@ def test_there_is_one_list_with_one_order_and_one_set_of_probabilities(result, f
     assert found.suspects["log_bayes_factor"].is_monotonic_decreasing
     assert (found.items["log_bayes_factor"] == keys["log_bayes_factor"]).all()
     assert found.items["p_wrong_key"].equals(keys["p_wrong_key"])
-    flags = flag_items(result)
+    flags = irtkit.flag_items(result)
     pd.testing.assert_frame_equal(found.items, flags)
     called, n = int(flags["called"].sum()), int(flags["suspect"].sum())
     assert found.headline.startswith(f"{called} items called. Read these {n} first.")
@@ -179,7 +170,7 @@ def changed(result, item, **parameters):
     arrays = {name: getattr(result.parameters, name).copy() for name in names}
     for name, value in parameters.items():
         arrays[name][result.item_labels.index(item)] = value
-    return replace(result, parameters=ItemParameters(**arrays))
+    return replace(result, parameters=irtkit.ItemParameters(**arrays))
 
 
 @pytest.fixture(scope="module")
@@ -188,17 +179,17 @@ def flagged_responses():
     generator = np.random.default_rng(0)
     slopes = generator.lognormal(0, 0.3, 60)
     slopes[:2] = -1.0, 0.0
-    items = ItemParameters(slopes, generator.normal(size=60), np.zeros(60))
-    drawn = simulate_responses(items, generator.normal(size=300), seed=generator)
+    items = irtkit.ItemParameters(slopes, generator.normal(size=60), np.zeros(60))
+    drawn = irtkit.simulate_responses(items, generator.normal(size=300), seed=generator)
     values = drawn.values.copy()
     values[:, 2], values[:, 3], values[:, 4] = 1, 0, -1
     names = ["inverted", "flat", "all right", "all wrong", "empty", *drawn.items[5:]]
-    return ResponseMatrix(values, items=names)
+    return irtkit.ResponseMatrix(values, items=names)
 
 
 @pytest.fixture(scope="module")
 def sound(flagged_responses):
-    return fit(flagged_responses, "2PL")
+    return irtkit.fit(flagged_responses, "2PL")
 
 
 # Reasons
@@ -206,20 +197,20 @@ def sound(flagged_responses):
 
 def test_an_item_is_extreme_if_its_difficulty_is_further_out_than_asked(sound):
     far = changed(sound, "item-9", discrimination=1.0, intercept=-7.0)
-    assert "item-9" in flag_items(far, extreme_difficulty=6.9).index
-    assert "item-9" not in flag_items(far, extreme_difficulty=7.1).index
-    assert flag_items(far).loc["item-9", "reasons"] == ("extreme",)
+    assert "item-9" in irtkit.flag_items(far, extreme_difficulty=6.9).index
+    assert "item-9" not in irtkit.flag_items(far, extreme_difficulty=7.1).index
+    assert irtkit.flag_items(far).loc["item-9", "reasons"] == ("extreme",)
 
 
 def test_extreme_difficulty_is_in_units_of_ability_under_every_model():
-    items = ItemParameters(np.full(20, 3.0), np.append(np.zeros(19), -5), np.zeros(20))
-    made = simulate_responses(items, np.linspace(-2, 2, 200), seed=1)
-    rasch, one = fit(made, "Rasch"), fit(made, "1PL")
+    items = irtkit.ItemParameters(np.full(20, 3.0), np.append(np.zeros(19), -5), np.zeros(20))
+    made = irtkit.simulate_responses(items, np.linspace(-2, 2, 200), seed=1)
+    rasch, one = irtkit.fit(made, "Rasch"), irtkit.fit(made, "1PL")
     furthest = one.items["difficulty"].abs().max() - 0.01
     assert rasch.latent_sd > 2
     for result in (rasch, one):
-        assert flag_items(result, extreme_difficulty=furthest).index.tolist() == ["item-20"]
-        assert flag_items(result, extreme_difficulty=furthest + 0.02).empty
+        assert irtkit.flag_items(result, extreme_difficulty=furthest).index.tolist() == ["item-20"]
+        assert irtkit.flag_items(result, extreme_difficulty=furthest + 0.02).empty
 
 
 @pytest.mark.parametrize(("model", "error", "listed"), [
@@ -228,41 +219,41 @@ def test_extreme_difficulty_is_in_units_of_ability_under_every_model():
 def test_guessing_is_above_chance_if_its_interval_is(sound, model, error, *, listed):
     errors = np.full_like(sound.standard_errors, error)
     guessed = replace(changed(sound, "item-9", guessing=0.5), model=model, standard_errors=errors)
-    assert listed_for(flag_items(guessed, chance=0.25), "guessing") == ["item-9"] * listed
-    assert listed_for(flag_items(guessed), "guessing") == []
+    assert listed_for(irtkit.flag_items(guessed, chance=0.25), "guessing") == ["item-9"] * listed
+    assert listed_for(irtkit.flag_items(guessed), "guessing") == []
 
 
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
 def test_an_item_that_rises_in_the_fit_is_not_called_negative(sound, model):
-    assert "inverted" in flag_items(sound).index
+    assert "inverted" in irtkit.flag_items(sound).index
     rising = replace(changed(sound, "inverted", discrimination=0.1), model=model)
-    assert listed_for(flag_items(rising), "negative") == []
-    assert audit(rising).n_negative == 0
+    assert listed_for(irtkit.flag_items(rising), "negative") == []
+    assert irtkit.audit(rising).n_negative == 0
     assert "negative discrimination" not in str(rising)
-    assert "negative discrimination" not in str(compare_difficulties(rising, folds=0))
+    assert "negative discrimination" not in str(irtkit.compare_difficulties(rising, folds=0))
 
 
 def test_items_that_say_nothing_are_not_listed(sound):
-    assert not flag_items(sound).index.isin(["all right", "empty"]).any()
+    assert not irtkit.flag_items(sound).index.isin(["all right", "empty"]).any()
 
 
 # The table
 
 
 def test_the_table_has_the_columns_of_the_contract(sound):
-    flagged = flag_items(sound)
+    flagged = irtkit.flag_items(sound)
     assert (list(flagged.columns), flagged.index.name) == (COLUMNS, "item")
     of_items = sound.items.loc[flagged.index]
     for column in COLUMNS[8:]:
         pd.testing.assert_series_equal(flagged[column], of_items[column], check_exact=True)
     assert flagged["p_negative"].equals(of_items["p_negative"])
-    far = flag_items(sound, extreme_difficulty=0.5)
+    far = irtkit.flag_items(sound, extreme_difficulty=0.5)
     for _, kind in far.groupby("suspect"):
         assert kind["log_bayes_factor"].is_monotonic_decreasing
     assert far["suspect"].is_monotonic_decreasing
     assert far.index[0] == "inverted"
-    assert listed_for(flag_items(sound, extreme_difficulty=100), "negative") == ["inverted"]
-    assert listed_for(flag_items(sound, extreme_difficulty=100), "flat") == ["flat"]
+    assert listed_for(irtkit.flag_items(sound, extreme_difficulty=100), "negative") == ["inverted"]
+    assert listed_for(irtkit.flag_items(sound, extreme_difficulty=100), "flat") == ["flat"]
 
 
 def test_items_are_read_where_few_systems_call_hardly_anything(planted):
@@ -270,7 +261,7 @@ def test_items_are_read_where_few_systems_call_hardly_anything(planted):
     for seed in range(3):  # benchmarks/keys.py has the rates
         made, wrong = planted(20, 1000, seed)
         with warnings.catch_warnings(action="ignore"):
-            flagged = flag_items(fit(made, standard_errors=False))
+            flagged = irtkit.flag_items(irtkit.fit(made, standard_errors=False))
         n_negative += len(listed_for(flagged, "negative"))
         inverted = flagged.index.isin([made.items[j] for j in np.flatnonzero(wrong)])
         found += inverted[:20].sum()
@@ -282,9 +273,9 @@ def test_items_are_read_where_few_systems_call_hardly_anything(planted):
 
 
 def test_synthetic_respondents_do_not_count(flagged_responses, sound):
-    crowd = add_synthetic(flagged_responses, ("always-wrong", "coin"), draws=30)
-    among = flag_items(fit(crowd, "2PL"), extreme_difficulty=100)
-    alone = flag_items(sound, extreme_difficulty=100)
+    crowd = irtkit.add_synthetic(flagged_responses, ("always-wrong", "coin"), draws=30)
+    among = irtkit.flag_items(irtkit.fit(crowd, "2PL"), extreme_difficulty=100)
+    alone = irtkit.flag_items(sound, extreme_difficulty=100)
     assert among["reasons"].to_dict() == alone["reasons"].to_dict()
     assert among["p_negative"].to_dict() == pytest.approx(alone["p_negative"].to_dict(), rel=1e-9)
 
@@ -293,11 +284,11 @@ def test_synthetic_respondents_do_not_count(flagged_responses, sound):
 
 
 def test_coin_flips_are_warned_of_and_none_is_called_negative():
-    flips = ResponseMatrix(np.random.default_rng(0).integers(0, 2, (60, 100)))
+    flips = irtkit.ResponseMatrix(np.random.default_rng(0).integers(0, 2, (60, 100)))
     with pytest.warns(UserWarning, match="No ability differences"):
-        result = fit(flips, "2PL")
+        result = irtkit.fit(flips, "2PL")
     with pytest.warns(irtkit.IRTWarning, match="^Only noise: .*60 independent systems"):
-        flagged = flag_items(result)
+        flagged = irtkit.flag_items(result)
     assert flagged.empty  # all are flat, which is no fault of theirs
 
 
@@ -305,31 +296,33 @@ def test_what_the_fit_warned_of_is_said_with_what_it_means_for_negative_items(pl
     generator = np.random.default_rng(1)
     theta = generator.multivariate_normal([0, 0], [[1, -0.5], [-0.5, 1]], size=200)
     parts = [
-        simulate_responses(
-            ItemParameters.from_difficulty(np.ones(n), generator.normal(size=n)),
+        irtkit.simulate_responses(
+            irtkit.ItemParameters.from_difficulty(np.ones(n), generator.normal(size=n)),
             theta[:, k],
             seed=generator,
         ).values
         for k, n in ((0, 240), (1, 60))
     ]
     with pytest.warns(UserWarning, match="Not unidimensional"):
-        result = fit(ResponseMatrix(np.hstack(parts)), "1PL")
+        result = irtkit.fit(irtkit.ResponseMatrix(np.hstack(parts)), "1PL")
     result.save(tmp_path / "fit", include_responses=False)
-    for one in (result, load(tmp_path / "fit")):
+    for one in (result, irtkit.load(tmp_path / "fit")):
         with pytest.warns(irtkit.IRTWarning) as caught:
-            flag_items(one)
+            irtkit.flag_items(one)
         assert [warning.message.code for warning in caught] == ["verdicts-doubted"]
-    flag_items(fit(planted(200, 300, seed=1)[0], "1PL"))  # of one dimension nothing is warned
+    irtkit.flag_items(
+        irtkit.fit(planted(200, 300, seed=1)[0], "1PL")
+    )  # of one dimension nothing is warned
 
 
 def test_near_copies_are_few_by_the_number_that_is_independent(planted):
-    crowd = ResponseMatrix(np.repeat(planted(30, 300, seed=1)[0].values, 8, axis=0))
-    result = fit(crowd, "1PL")
+    crowd = irtkit.ResponseMatrix(np.repeat(planted(30, 300, seed=1)[0].values, 8, axis=0))
+    result = irtkit.fit(crowd, "1PL")
     with pytest.warns(UserWarning, match=r"Low power: (2\d|3\d) independent systems reveal"):
-        flag_items(result)
+        irtkit.flag_items(result)
     names = [f"family {k // 8}" for k in range(240)]
     with pytest.warns(UserWarning, match="Low power: 30 families reveal"):
-        flag_items(result, families=names)
+        irtkit.flag_items(result, families=names)
 
 
 # Saved results, and what is refused
@@ -337,14 +330,14 @@ def test_near_copies_are_few_by_the_number_that_is_independent(planted):
 
 def test_a_saved_result_without_responses_is_judged_as_before(sound, tmp_path):
     sound.save(tmp_path / "fit", include_responses=False)
-    back = load(tmp_path / "fit")
-    there, here = flag_items(sound), flag_items(back)
+    back = irtkit.load(tmp_path / "fit")
+    there, here = irtkit.flag_items(sound), irtkit.flag_items(back)
     assert here["log_bayes_factor"].isna().all()
     unchanged = ["p_negative", *COLUMNS[8:]]
     pd.testing.assert_frame_equal(here[unchanged], there.loc[here.index, unchanged])
     assert listed_for(here, "negative") == listed_for(there, "negative")
     with pytest.raises(ValueError, match="families= is not for a result without"):
-        flag_items(back, families=dict.fromkeys(back.respondent_labels, "one"))
+        irtkit.flag_items(back, families=dict.fromkeys(back.respondent_labels, "one"))
 
 
 # Answers of the ablest
@@ -355,8 +348,8 @@ ITEMS = [f"item-{k}" for k in range(1, 31)]
 @pytest.fixture(scope="module")
 def keyed():
     """30 items of 200 respondents; the first has a wrong key."""
-    items = ItemParameters(np.append(-1.5, np.full(29, 1.5)), np.zeros(30), np.zeros(30))
-    return fit(simulate_responses(items, np.linspace(-2, 2, 200), seed=0), "2PL")
+    items = irtkit.ItemParameters(np.append(-1.5, np.full(29, 1.5)), np.zeros(30), np.zeros(30))
+    return irtkit.fit(irtkit.simulate_responses(items, np.linspace(-2, 2, 200), seed=0), "2PL")
 
 
 @pytest.fixture(scope="module")
@@ -370,15 +363,15 @@ def predictions(keyed):
 def test_settings_out_of_range_are_refused(sound):
     for name, value in (("fdr", 1), ("extreme_difficulty", 0), ("chance", np.nan)):
         with pytest.raises(ValueError, match=f"^{name} must .* got {value}"):
-            flag_items(sound, **{name: value})
+            irtkit.flag_items(sound, **{name: value})
     with pytest.raises(ValueError, match="chance= is not for a model without guessing"):
-        flag_items(replace(sound, model="2PL"), chance=0.25)
+        irtkit.flag_items(replace(sound, model="2PL"), chance=0.25)
     with pytest.raises(TypeError, match="poor_fit must be True or False"):
-        flag_items(sound, poor_fit=1)
+        irtkit.flag_items(sound, poor_fit=1)
 
 
 def test_the_answer_of_the_strong_is_named_beside_the_one_marked_right(keyed, predictions):
-    flagged = flag_items(keyed, predictions=predictions)
+    flagged = irtkit.flag_items(keyed, predictions=predictions)
     assert flagged.loc["item-1", ["strong_answer", "marked_right"]].tolist() == ["B", "A"]
     strong = keyed.ability >= np.quantile(keyed.ability, 0.75)
     share = (predictions.loc[strong, "item-1"] == "B").mean()
@@ -404,7 +397,7 @@ def test_the_answer_of_the_strong_is_named_beside_the_one_marked_right(keyed, pr
 def test_a_missing_or_repeated_label_is_named(keyed, predictions, kind, change, rule):
     assert callable(change), kind
     with pytest.raises(ValueError, match=rule):
-        flag_items(keyed, predictions=change(predictions))
+        irtkit.flag_items(keyed, predictions=change(predictions))
 
 
 # Power

@@ -5,18 +5,7 @@ import pytest
 from scipy.special import betaln, expit, logit
 from scipy.stats import beta
 
-from irtkit import (
-    Beta,
-    ItemParameters,
-    ItemPrior,
-    Normal,
-    ResponseMatrix,
-    Variational,
-    WeakPrior,
-    add_synthetic,
-    fit,
-    simulate_responses,
-)
+import irtkit
 from irtkit.calibration.search import GridSchedule, problem_of
 from irtkit.calibration.variational.inference import Batches
 from irtkit.data.patterns import patterns_of
@@ -24,13 +13,13 @@ from irtkit.irf import Items
 from irtkit.quadrature import fixed_nodes
 
 # What the ascent ends at: known posteriors, seeds, and when it stops
-PRIOR = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5, 17))
+PRIOR = irtkit.ItemPrior(irtkit.Normal(1.0, 0.5), irtkit.Normal(0.0, 2.0), irtkit.Beta(5, 17))
 PRIORS = [
     ("Rasch", "weak"),
     ("2PL", "weak"),
     ("3PL", "empirical"),
     ("1PL", PRIOR),
-    ("2PL", ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))),
+    ("2PL", irtkit.ItemPrior(irtkit.Normal(1.0, 0.5), irtkit.Normal(0.0, 2.0))),
 ]
 
 
@@ -38,8 +27,8 @@ def drawn(n, n_items, model="2PL", seed=1):
     generator = np.random.default_rng(seed)
     slopes = generator.lognormal(0, 0.3, n_items)
     guessing = 0.2 if model == "3PL" else 0.0
-    items = ItemParameters.from_difficulty(slopes, generator.normal(size=n_items), guessing)
-    return simulate_responses(items, generator.normal(size=n), seed=seed)
+    items = irtkit.ItemParameters.from_difficulty(slopes, generator.normal(size=n_items), guessing)
+    return irtkit.simulate_responses(items, generator.normal(size=n), seed=seed)
 
 
 @pytest.fixture(scope="module", params=PRIORS, ids=lambda pair: f"{pair[0]} {str(pair[1])[:22]}")
@@ -48,7 +37,7 @@ def fits(request):
     model, prior = request.param
     responses = drawn(400, 12, model)
     return responses, [
-        fit(responses, model, method="vi", prior=prior, seed=seed) for seed in (0, 0, 1)
+        irtkit.fit(responses, model, method="vi", prior=prior, seed=seed) for seed in (0, 0, 1)
     ]
 
 
@@ -90,7 +79,7 @@ def test_the_trace_tells_every_step(fits):
 def test_what_nobody_answered_keeps_its_prior():
     values = drawn(100, 8).values.copy()
     values[:, 3], values[5] = -1, -1
-    result = fit(ResponseMatrix(values), "3PL", method="vi", prior=PRIOR)
+    result = irtkit.fit(irtkit.ResponseMatrix(values), "3PL", method="vi", prior=PRIOR)
     unseen = result.items.iloc[3]
     c = beta(5, 17)
     expected = {
@@ -117,7 +106,7 @@ def test_with_many_respondents_posteriors_are_normal_around_the_maximum(model):
     # of the order of one over the square root of the respondents, in standard errors
     n_items = 10
     responses = drawn(6000, n_items)
-    em, vi = (fit(responses, model, method=method) for method in ("em", "vi"))
+    em, vi = (irtkit.fit(responses, model, method=method) for method in ("em", "vi"))
     for name in ("discrimination", "intercept"):
         errors = em.items[f"{name}_se"]
         off = (vi.items[name] - em.items[name]) / errors
@@ -132,14 +121,16 @@ def test_with_many_respondents_posteriors_are_normal_around_the_maximum(model):
 
 def test_a_fit_that_runs_out_of_steps_says_so():
     with pytest.warns(UserWarning, match="settled after 1 step.* Pass .*max_iterations=2"):
-        result = fit(drawn(100, 10), method=Variational(max_iterations=1))
+        result = irtkit.fit(drawn(100, 10), method=irtkit.Variational(max_iterations=1))
     assert not result.converged
     assert result.n_iterations == 1
     assert np.isfinite(result.items["discrimination_se"]).all()
 
 
 # Items with guessing: their densities, the distribution made of these, and draws from it
-TRIPLE_PRIOR = ItemPrior(Normal(1.0, 0.4), Normal(0.0, 1.5), Beta(5.0, 17.0))
+TRIPLE_PRIOR = irtkit.ItemPrior(
+    irtkit.Normal(1.0, 0.4), irtkit.Normal(0.0, 1.5), irtkit.Beta(5.0, 17.0)
+)
 NAMES = ("discrimination", "intercept", "guessing")
 
 
@@ -151,8 +142,10 @@ def bent_items(n, n_items, seed, missing=0.0, *, of_prior=False):
         slope = generator.normal(1.0, 0.4, n_items)
     intercept = generator.normal(0, 1.5, n_items)
     guessing = generator.beta(5, 17, n_items)
-    items = ItemParameters(slope, intercept, guessing)
-    responses = simulate_responses(items, generator.normal(size=n), missing=missing, seed=generator)
+    items = irtkit.ItemParameters(slope, intercept, guessing)
+    responses = irtkit.simulate_responses(
+        items, generator.normal(size=n), missing=missing, seed=generator
+    )
     return responses, Items(slope, intercept, logit(guessing))
 
 
@@ -184,7 +177,7 @@ def one_item_exactly(share_right, n):
 def test_one_item_has_its_exact_posterior(share_right):
     n = 400
     values = (np.arange(n) < share_right * n).astype(np.int8)[:, None]
-    result = fit(ResponseMatrix(values), "3PL", method="vi", prior=TRIPLE_PRIOR)
+    result = irtkit.fit(irtkit.ResponseMatrix(values), "3PL", method="vi", prior=TRIPLE_PRIOR)
     moments, evidence = one_item_exactly(share_right, n)
     # a normal distribution is as far below as the ridge is bent
     assert result.elbo is not None
@@ -203,7 +196,7 @@ def test_intervals_of_items_with_guessing_hold_what_they_say():
     held = []
     for seed in range(10):
         responses, items = bent_items(1000, 30, seed, of_prior=True)
-        posterior = fit(responses, "3PL", method="vi", prior=TRIPLE_PRIOR).posterior
+        posterior = irtkit.fit(responses, "3PL", method="vi", prior=TRIPLE_PRIOR).posterior
         assert posterior is not None
         ends = posterior.item_intervals(0.9)
         for name, truth in zip(NAMES, (*items[:2], expit(items.logit_guessing)), strict=True):
@@ -214,7 +207,7 @@ def test_intervals_of_items_with_guessing_hold_what_they_say():
 def test_chance_level_is_that_of_items_that_differ_in_guessing():
     # Beta(5, 17) has its mode at 0.2. One guessing for all items is likeliest at 0.155
     responses, _ = bent_items(600, 40, 3)
-    learned = fit(responses, "3PL", method="vi").settings.prior["chance"]
+    learned = irtkit.fit(responses, "3PL", method="vi").settings.prior["chance"]
     assert learned == pytest.approx(0.2, abs=0.03)
 
 
@@ -225,21 +218,21 @@ NODES = fixed_nodes(41, 6.0)
 
 def crowd_of(kind="complete", n=N, n_items=8):
     generator = np.random.default_rng(1)
-    items = ItemParameters.from_difficulty(
+    items = irtkit.ItemParameters.from_difficulty(
         generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
     )
     missing = 0.3 if kind == "missing" else 0.0
     trials = 3 if kind == "repeated" else 1
     n_real = n - 2 if kind == "synthetic" else n
-    responses = simulate_responses(
+    responses = irtkit.simulate_responses(
         items, generator.normal(size=n_real), missing=missing, trials=trials, seed=2
     )
-    return add_synthetic(responses) if kind == "synthetic" else responses
+    return irtkit.add_synthetic(responses) if kind == "synthetic" else responses
 
 
 def whole_and_batches(responses, size, model):
     rows = patterns_of(responses, synthetic_is_real=False)
-    problem, schedule = problem_of(rows, model, WeakPrior()), GridSchedule()
+    problem, schedule = problem_of(rows, model, irtkit.WeakPrior()), GridSchedule()
     whole, batches = (Batches(problem, schedule, rows, n, seed=3) for n in (None, size))
     return whole, batches
 
@@ -274,12 +267,12 @@ def many():
 
 @pytest.fixture(scope="module")
 def whole(many):
-    return fit(many, method="vi")
+    return irtkit.fit(many, method="vi")
 
 
 @pytest.mark.parametrize("size", [130, 600])
 def test_fits_by_batches_are_the_whole_fit(many, whole, size):
-    result = fit(many, method=Variational(batch=size))
+    result = irtkit.fit(many, method=irtkit.Variational(batch=size))
     names = ["discrimination", "intercept"]
     off = result.items[names].to_numpy() - whole.items[names].to_numpy()
     errors = whole.items[["discrimination_se", "intercept_se"]].to_numpy()
