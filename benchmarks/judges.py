@@ -18,15 +18,10 @@ that judge and family and of all, and the data sets in which it is named, or ano
 `verdicts`: 30 systems × 40 items. The mark of a judge is a slope times the quality, with noise.
 Slopes of judges of noise are 0, and of reversed ones −1. Measured are the shares of these that are
 named, of the others that are blamed, of the others whose consistency is known, and its mean error.
-
-``python benchmarks/judges.py judges_speed`` reads and adjusts a million ratings of 40 judges.
 """
 
 from __future__ import annotations
 
-import tempfile
-import time
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -257,32 +252,5 @@ def verdicts():
     return {"panels": study(part(PANELS, 2), judged)}
 
 
-def judges_speed(n_systems=1000, n_items=1000, n_judges=40):
-    """Processor seconds to read and adjust ratings, and to read them by pandas."""
-    g = np.random.default_rng(0)
-    places = [axis.ravel() for axis in np.indices((n_systems, n_items))]
-    judge = g.integers(n_judges, size=len(places[0]))
-    marks = marked(g.normal(size=n_systems)[places[0]] + g.normal(size=len(judge))).astype(int)
-    columns = {"model": places[0], "item": places[1], "judge": judge}
-    named = {name: np.char.add(f"{name}-", at.astype(str)) for name, at in columns.items()}
-    seconds = {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "ratings.csv")
-        pd.DataFrame({**named, "score": marks}).to_csv(path, index=False)
-        how = {"score_range": (1, 5)}
-        for name, work in (
-            ("pandas_reads", lambda: pd.read_csv(path)),
-            ("irtkit_reads", lambda: irtkit.read_responses(path, judge="*", sparse=True, **how)),
-            ("irtkit_judges", lambda: irtkit.judges(path, **how)),
-        ):
-            spent = []
-            for _ in range(3):
-                start = time.process_time()
-                work()
-                spent.append(time.process_time() - start)
-            seconds[name] = min(spent)
-    return {"seconds": [{"ratings": len(judge), **seconds}]}
-
-
 if __name__ == "__main__":
-    run(judges, preferences, verdicts, judges_speed)
+    run(judges, preferences, verdicts)

@@ -28,8 +28,6 @@ planted items among the first five of `irtkit.audit`, and of the item–total co
 ones have a probability above .2, "called" ones hold with error control. "sets with a likely one"
 are data sets without wrong keys in which an item is likely. The last table has the share of wrong
 keys among items by probability, over all data sets.
-
-`same_calls`: data sets of five kinds in which `irtkit.audit` and `irtkit.flag_items` call the same.
 """
 
 from __future__ import annotations
@@ -353,32 +351,6 @@ def multiple_choice(data_sets=20, systems=(12, 25, 60, 120, 500)):
     return {"studies": studies, "calibration": calibration}
 
 
-def same_calls(data_sets=40):
-    """Data sets in which an audit and a table of flags call the same items."""
-
-    def drawn(kind, g):
-        values = choices(g, 80, 4, 3, 0.25 * (kind == "options"))[0]
-        if kind == "fractions":
-            return np.clip(values + g.normal(0, 0.1, values.shape), 0, 1).round(2)
-        if kind == "families":
-            values = np.repeat(values[:16], 5, axis=0)
-        if kind == "two abilities":
-            values[:, ::2] = choices(g, 80, 4, 0, 0.0)[0][:, ::2]
-        return values
-
-    rows = []
-    for kind in ("right and wrong", "options", "fractions", "two abilities", "families"):
-        same = 0
-        for seed in range(data_sets):
-            result = irtkit.fit(drawn(kind, np.random.default_rng([50, seed])))
-            families = "similar" if kind == "families" else None
-            audited = irtkit.audit(result, families=families).items
-            flags = irtkit.flag_items(result, families=families)
-            same += audited.index[audited["called"]].equals(flags.index[flags["called"]])
-        rows.append({"kind": kind, "data sets": data_sets, "same": same})
-    return {"kinds": rows}
-
-
 def of_board(path, n, kind, g):
     """Figures of so many systems of a real board."""
     values = pd.read_csv(path, index_col=0).to_numpy()
@@ -386,4 +358,4 @@ def of_board(path, n, kind, g):
 
 
 if __name__ == "__main__":
-    run(planted_wrong_keys, wrong_keys, multiple_choice, same_calls)
+    run(planted_wrong_keys, wrong_keys, multiple_choice)
