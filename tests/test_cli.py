@@ -199,15 +199,6 @@ def test_a_leaderboard_is_printed_and_written(here):
     assert irtkit.read_table(here / "these.csv")["ability"].is_monotonic_decreasing
 
 
-def test_health_is_printed_as_in_python_and_its_items_are_written(here):
-    said = printed("health results.csv --legend --out items.csv", here)
-    found = irtkit.fit(here / "results.csv").health()
-    assert found.shown().text(legend=True) in said
-    written = irtkit.read_table(here / "items.csv")
-    assert list(written.columns) == list(found.items.columns)
-    assert len(written) == len(found.items)
-
-
 def test_two_systems_are_compared_in_words_and_all_in_a_table(here):
     board = irtkit.fit(here / "results.csv").leaderboard().index
     told = printed(f"compare-systems results.csv {board[0]} {board[-1]}", here)

@@ -342,13 +342,6 @@ def test_passages_raise_the_sum_of_squares():
     assert told.squares > 5
 
 
-@pytest.mark.parametrize(("families", "size"), [(30, 7), (60, 3)])
-def test_near_duplicates_are_no_further_ability(families, size):
-    copies = np.repeat(drawn(families, 500, spread=0.3), size, axis=0)
-    flipped = np.random.default_rng(0).random(copies.shape) < 0.02
-    assert further(np.where(flipped, 1 - copies, copies)) is None
-
-
 @pytest.mark.parametrize("shape", [(29, 500), (500, 19)])
 def test_few_respondents_or_items_show_nothing(shape):
     assert further(two_abilities(*shape, 0.5, 0.0)) is None
@@ -358,18 +351,6 @@ def test_missing_cells_are_no_ability_and_hide_a_strong_one_no_more_than_they_mu
     missing = np.random.default_rng(0).random((1000, 100)) < 0.5
     assert further(np.where(missing, -1, drawn(1000, 100, spread=0.3))) is None
     assert further(np.where(missing, -1, two_abilities(1000, 100, 0.5, 0.0))) is not None
-
-
-@pytest.mark.parametrize("reach", [0.25, 0.5])
-def test_scores_on_the_benchmarks_of_a_time_are_one_ability(reach):
-    """Scores relative to all who answered an item would be 30 SD beyond one ability."""
-    generator = np.random.default_rng(0)
-    time, of_item = np.sort(generator.random(120)), np.sort(generator.random(80))
-    ability = 3 * time + generator.normal(0, 0.7, 120)
-    shares = generator.binomial(100, 1 / (1 + np.exp(3 * of_item - ability[:, None]))) / 100
-    far = abs(time[:, None] - of_item) > reach
-    result = fitted(np.where(far, np.nan, shares))
-    assert "further-ability" not in {finding.code for finding in result.findings}
 
 
 def test_the_same_data_give_the_same_numbers_sparse_synthetic_and_repeated_ones_too():

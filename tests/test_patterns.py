@@ -171,18 +171,6 @@ def test_repeated_trials_of_copies_count_as_one_trial():
     assert 10 < found(ResponseMatrix.from_counts(right, trials)).n_eff < 14
 
 
-@pytest.mark.parametrize(("size", "n"), [(6, 20), (12, 30), (30, 60)])
-def test_one_family_among_single_respondents_is_found(size, n):
-    for seed in range(5):
-        generator = np.random.default_rng(seed)
-        values = families(n - size + 1, 1, 200, seed)
-        copies = np.repeat(values[:1], size, axis=0)
-        copies = np.where(generator.random(copies.shape) < 0.1, 1 - copies, copies)
-        one = found(np.concatenate([copies, values[1:]]).astype(np.int8))
-        assert one.matter
-        assert one.n_eff < n - size / 2
-
-
 @pytest.mark.parametrize("noise", [0.02, 0.1])
 def test_one_of_each_family_is_left(noise):
     parents, generator = families(28, 1, 400, 1), np.random.default_rng(0)

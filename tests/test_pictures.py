@@ -283,11 +283,6 @@ def test_two_abilities_of_every_system_are_drawn_best_first():
         plots.ability_scatter(result, "maths")
 
 
-def test_curves_of_levels_need_levels(result):
-    with pytest.raises(ValueError, match="without ordered levels"):
-        plots.category_curves(result, "$q_3$")
-
-
 def test_curves_of_several_abilities_are_along_what_each_item_measures():
     result = crowds.fitted_tasks(crowds.of_two_tasks(2000, 60))
     for k, picture in enumerate(pictures.item_curves(result, ["q0", "q1"])):

@@ -121,16 +121,6 @@ def test_noise_of_items_easy_and_hard_has_no_slope(shape, n_data_sets):
     assert np.std(found) == pytest.approx(1, abs=0.15)
 
 
-def test_noise_in_repeated_trials_has_no_slope():
-    generator, found = np.random.default_rng(17), []
-    for _ in range(10):
-        trials = generator.integers(0, 6, (100, 80))
-        right = generator.binomial(trials, generator.uniform(0.2, 0.8, 80))
-        found.append(score_of(counted(ResponseMatrix.from_counts(right, trials))).z)
-    assert np.mean(found) == pytest.approx(0, abs=0.18)  # five of 1 / √800
-    assert np.std(found) == pytest.approx(1, abs=0.125)
-
-
 def brute_force(given, *, right, answered):
     """Score and information of every item against scores without the item's own responses.
 

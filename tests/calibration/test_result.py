@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.calibration.summary import notes
 from irtkit.fitting import silently
 from tests.crowds import crowd, fitted
 
@@ -239,15 +238,6 @@ def test_of_inverted_items_that_level_what_is_right_the_slopes_speak():
     assert codes(fitted_with_caveats(responses, model="1PL")) == ["no-differences"]
 
 
-def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary():
-    crowd = irtkit.add_synthetic(irtkit.ResponseMatrix(apart(drawn(0, 90, 40))), ("coin",))
-    result = fitted_with_caveats(crowd)
-    assert codes(result) == ["disconnected-groups"]
-    assert result.respondents.loc["coin", "component"] == 0
-    ordinary = crowd.with_tables(synthetic=[False] * crowd.n_respondents)
-    assert codes(fitted_with_caveats(ordinary)) == ["hardly-linked-groups"]
-
-
 def test_fewer_than_eight_respondents_are_few():
     for n, few in ((1, True), (7, True), (8, False)):
         crowd = irtkit.add_synthetic(irtkit.ResponseMatrix(drawn(0, n, 50)), ("coin",), draws=10)
@@ -285,32 +275,3 @@ def test_items_without_errors_are_named_with_what_gives_them():
     assert str(found).endswith("Pass prior='weak'")
     assert fitted_with_caveats(values, standard_errors=True).items["difficulty_se"].notna().all()
     assert "no-standard-errors" not in codes(fitted_with_caveats(values, prior=None))
-
-
-def test_items_without_an_ordinary_estimate_are_counted():
-    generator = np.random.default_rng(0)
-    chance = 1 / (1 + np.exp(-generator.normal(size=60)))
-    values = (generator.random((60, 9)) < chance[:, None]).astype(int)
-    values[:, 0], values[:, 1:3], values[:, 3] = 0, 1, -1
-    with pytest.warns(UserWarning, match="No finite estimate: the likelihood of 3 of 9 items"):
-        printed = str(irtkit.fit(irtkit.ResponseMatrix(values), prior=None, standard_errors=False))
-    for said in (
-        "1 item that no system gets right",
-        "2 items that every system gets right",
-        "1 item without responses",
-    ):
-        assert f"note: {said}" in " ".join(printed.split())
-
-
-@pytest.mark.parametrize("inverted", [0, 2])
-def test_negative_slopes_are_counted_if_responses_show_them(inverted):
-    items = irtkit.ItemParameters.from_difficulty(
-        np.where(np.arange(30) < inverted, -1.2, 1.2), np.linspace(-1, 1, 30)
-    )
-    responses = irtkit.simulate_responses(items, np.random.default_rng(0).normal(size=150), seed=1)
-    found = [
-        one.values["n"]
-        for one in notes(fitted_with_caveats(responses))
-        if one.code == "negative-items"
-    ]
-    assert found == [inverted] * bool(inverted)

@@ -1,7 +1,6 @@
 """Fit of items, respondents and pairs: R's mirt, definitions, and alarms."""
 
 import warnings
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -14,7 +13,7 @@ from irtkit import fit
 from irtkit.diagnostics import item_statistics
 from irtkit.diagnostics.fitted import Fitted
 from irtkit.diagnostics.limited_information import margins_of
-from tests.crowds import drawn, fitted, fitted_tasks, of_two_tasks
+from tests.crowds import drawn, fitted_tasks, of_two_tasks
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
@@ -100,22 +99,6 @@ def test_few_respondents_give_nan_as_p_value():
     table = irtkit.item_fit(result)
     assert table["p_value"].isna().all()
     assert set(table["status"]) == {"too few respondents"}
-
-
-@pytest.mark.filterwarnings("ignore:No ability differences")
-@pytest.mark.parametrize("statistic", ["item_fit", "respondent_fit", "local_dependence"])
-def test_responses_without_single_cells_are_refused(statistic):
-    of = getattr(irtkit, statistic)
-    with pytest.raises(TypeError, match="result must be a FitResult"):
-        of(None)
-    with pytest.raises(ValueError, match=f"{statistic} is not for a result without"):
-        of(replace(fitted("small"), responses=None))
-    counts = np.ones((40, 4), int)
-    counts[::2] = 2
-    repeated = irtkit.ResponseMatrix.from_counts(counts, np.full((40, 4), 3))
-    twice = fit(repeated, "1PL", standard_errors=False)
-    with pytest.raises(ValueError, match=f"{statistic} is not for repeated trials"):
-        of(twice)
 
 
 def parts_of(n_items, guessing=0.0):

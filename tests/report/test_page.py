@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
-from markupsafe import escape
 from threadpoolctl import ThreadpoolController
 
 import irtkit
@@ -68,19 +67,6 @@ def test_a_page_is_one_file_that_loads_nothing(hostile):
         assert f"{kind}-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
-
-
-def test_a_page_of_few_systems_says_which_items_are_alike(tmp_path):
-    values = drawn(60, 100).values.copy()
-    values[:, 5:10] = values[:, 20:25]
-    for n_systems in (12, 60):
-        result = quiet(values[:n_systems])
-        irtkit.report(result, path := tmp_path / "page.html")
-        text, measured = path.read_text(encoding="utf-8"), result.health()
-        assert ("Near-duplicate items, " in text) == (n_systems == 60)
-        assert bool(measured.findings) == (n_systems == 60)
-        for finding in measured.findings:
-            assert text.count(str(escape(str(finding)))) == 1, finding
 
 
 def test_hostile_labels_are_text_and_cut(hostile):
