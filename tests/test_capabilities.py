@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from itertools import product
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -28,6 +29,9 @@ KINDS = (
     "5 systems",
     "no responses",
 )
+FURTHER = {"scores", "tasks", "sparse", "5 systems"}
+KINDS_OF_EACH = [pytest.param(kind, marks=[pytest.mark.slow] * (kind in FURTHER)) for kind in KINDS]
+"""Kinds for pictures and commands, whose functions are tried on every kind."""
 
 
 @cache
@@ -177,7 +181,7 @@ def test_every_function_of_the_table_is_called_here():
             place = getattr(place, part)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS_OF_EACH)
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name.startswith("plots.")])
 def test_a_picture_is_drawn_or_refused(name, kind):
     pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -196,58 +200,52 @@ def test_a_picture_is_drawn_or_refused(name, kind):
         draw(result(kind), *given)
 
 
-COMMANDS = {
-    "audit": "audit",
-    "health": "health",
-    "compare": "compare_difficulties",
-    "leaderboard": "leaderboard",
-    "compare-systems": "compare_systems",
-    "select": "select_items",
-    "report": "report",
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_works_or_is_refused_in_the_words_of_the_table(command, kind, saved, tmp_path):
-    more = {"select": " -k 6 --folds 2", "compare": " --folds 2"}.get(command, "")
-    done = run(f"{command} '{saved(kind)}'{more}", tmp_path)
-    refused = expected(COMMANDS[command], kind)
-    assert done.returncode == (0 if refused is None else 2), done.stderr
-    if refused is not None:
-        assert refused.rpartition(". ")[0] in done.stderr  # what to do has options in it
-
-
 READ = {"scores": " --score-range 0,1", "levels": " --levels", "trials": " --repeats count"}
 """How a file of data of a kind is read."""
-OF_FILES = {
+COMMANDS = {
+    "audit FIT": "audit",
+    "health FIT": "health",
+    "compare FIT --folds 2": "compare_difficulties",
+    "leaderboard FIT": "leaderboard",
+    "compare-systems FIT": "compare_systems",
+    "select FIT -k 6 --folds 2": "select_items",
+    "report FIT": "report",
     "fit data.csv": "fit",
     "fit data.csv --abilities 2": "abilities=",
     "gate data.csv data.csv --allow-inconclusive": "gate",
     "drift data.csv data.csv": "drift",
-    "score data.csv fit.npz": "score",
+    "score data.csv FIT": "score",
     "differential data.csv --groups groups.csv": "differential_functioning",
     "inspect data.csv": "fit",
     "merge data.csv --out merged.csv": "merge",
 }
+"""Features of commands, which take a fit or a file."""
 
 
-@pytest.mark.parametrize("kind", sorted({*KINDS} - {"no responses", "sparse"}))
-@pytest.mark.parametrize("command", OF_FILES)
-def test_a_command_of_files_works_or_is_refused_in_the_words_of_the_table(
-    command, kind, saved, tmp_path
-):
+def write_files(kind, folder):
+    """Write data of a kind and groups of its systems."""
     responses = data(kind)
     if kind == "levels":
         labels = list(responses.respondents), list(responses.items)
-        pd.DataFrame(responses.successes, *labels).to_csv(tmp_path / "data.csv")
+        pd.DataFrame(responses.successes, *labels).to_csv(folder / "data.csv")
     else:
-        irtkit.write_responses(responses, tmp_path / "data.csv")
+        irtkit.write_responses(responses, folder / "data.csv")
     group = pd.Series(groups(responses), list(responses.respondents), name="group")
-    group.rename_axis("respondent").to_csv(tmp_path / "groups.csv")
-    line = command.replace("fit.npz", f"'{saved(kind)}'")
-    done = run(line + READ.get(kind, ""), tmp_path)
-    refused = limit_of(OF_FILES[command], responses)
+    group.rename_axis("respondent").to_csv(folder / "groups.csv")
+
+
+@pytest.mark.parametrize(("command", "kind"), [
+    pytest.param(command, kind, marks=[pytest.mark.slow] * (kind in FURTHER))
+    for command, kind in product(COMMANDS, KINDS)
+    if "data.csv" not in command or kind not in {"no responses", "sparse"}  # as no file is
+])  # fmt: skip
+def test_a_command_works_or_is_refused_in_the_words_of_the_table(command, kind, saved, tmp_path):
+    line, given = command.replace("FIT", f"'{saved(kind)}'"), result(kind)
+    if "data.csv" in command:
+        write_files(kind, tmp_path)
+        line, given = line + READ.get(kind, ""), data(kind)
+    done = run(line, tmp_path)
+    refused = limit_of(COMMANDS[command], given)
     assert done.returncode == (0 if refused is None else 2), done.stderr
     if refused is not None:
         assert refused.reason in done.stderr.replace("\n  ", " ")

@@ -28,8 +28,9 @@ PAGES = sorted(
 
 
 def marked(page):
-    """A page as a parameter of a test, slow if it runs Inspect."""
-    return pytest.param(page, marks=[pytest.mark.slow] * (page.stem == "new_model"))
+    """A page as a parameter of a test, slow if it runs Inspect or takes seconds."""
+    slow = {"new_model", "scaling_out", "capability_index", "characteristic_curves"}
+    return pytest.param(page, marks=[pytest.mark.slow] * (page.stem in slow))
 
 
 @pytest.fixture(scope="module")

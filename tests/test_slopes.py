@@ -223,11 +223,11 @@ def judged(z, information):
 ])  # fmt: skip
 def test_planted_inversions_come_first(planted, n_respondents, least):
     found = []
-    for seed in range(8):
+    for seed in range(5):
         responses, wrong = planted(n_respondents, 1000, seed)
         first = np.argsort(-signs(responses).p_negative, kind="stable")[:20]
         found.append(wrong[first].mean())
-    # The mean of 160 draws has a standard error of 0.03 at 30 respondents, where 0.86 is found.
+    # The mean of 100 draws has a standard error of 0.035 at 30 respondents, where 0.86 is found.
     assert np.mean(found) >= least
 
 
