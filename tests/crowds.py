@@ -68,14 +68,19 @@ def fitted(name, model="2PL", **settings):
 
 def drawn(n_respondents, n_items, seed=0, guessing=0.0):
     """Responses of a normal population to 2PL items, or 3PL items with guessing."""
-    generator = np.random.default_rng(seed)
-    slopes = generator.lognormal(0, 0.3, n_items)
-    items = ItemParameters.from_difficulty(slopes, generator.normal(size=n_items), guessing)
-    return simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
+    return sample(n_respondents, n_items, seed, guessing=guessing).responses
 
 
-def sample(
-    n_respondents, n_items, seed, *, spread=0.3, negative=0.0, guessing=0.0, standardised=False
+def sample(  # what tests differ in
+    n_respondents,
+    n_items,
+    seed,
+    *,
+    spread=0.3,
+    negative=None,
+    guessing=0.0,
+    standardised=False,
+    missing=0.0,
 ):
     """Responses to items with log-normal slopes, a share of them negative.
 
@@ -83,12 +88,14 @@ def sample(
     """
     generator = np.random.default_rng(seed)
     slopes = generator.lognormal(0, spread, n_items)
-    slopes[generator.random(n_items) < negative] *= -1
+    if negative is not None:
+        slopes[generator.random(n_items) < negative] *= -1
     items = ItemParameters.from_difficulty(slopes, generator.normal(size=n_items), guessing)
     abilities = generator.normal(size=n_respondents)
     if standardised:
         abilities = (abilities - abilities.mean()) / abilities.std()
-    return Crowd(simulate_responses(items, abilities, seed=generator), items, abilities)
+    responses = simulate_responses(items, abilities, missing=missing, seed=generator)
+    return Crowd(responses, items, abilities)
 
 
 def two_abilities(n, seed=0):

@@ -4,14 +4,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from irtkit import FitResult, ResponseMatrix
 from irtkit.checks import (
     MOST_TIMES,
     as_number,
-    as_numbers,
     check_number,
     check_one_of,
     check_times,
@@ -75,13 +73,3 @@ def test_a_message_repeats_no_more_than_a_line_of_a_value():
             check_whole("n", value, 1)
         assert len(str(error.value)) < 250
     assert len(first_names(["x" * 10**6] * 9)) < 600
-
-
-@pytest.mark.parametrize(
-    "given",
-    ["1", ["1", 2], [None, 1.0], [1j], [pd.NaT], np.array([1], "M8[ns]"), [np.timedelta64(1)],
-     [[1], [1, 2]], np.ma.array([1, 2], mask=[0, 1]), [1, np.ma.masked], [np.ma.masked_all(2)]],
-)  # fmt: skip
-def test_other_values_than_numbers_are_refused_by_name(given):
-    with pytest.raises((ValueError, TypeError), match=r"^x must (be numbers|not be masked)"):
-        as_numbers("x", given)

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 from rich.cells import cell_len
 
@@ -16,7 +14,7 @@ import irtkit
 from irtkit.cli import main
 from irtkit.cli.process import _text_of, wrapped
 from irtkit.findings import Finding, IRTWarning, ReadingError, Remedy, spelled_as_options
-from tests.commands import printed, refused
+from tests.commands import refused
 from tests.crowds import crowd
 
 FULL = Path("/dev/full")
@@ -59,33 +57,6 @@ def test_a_verdict_does_not_depend_on_who_reads_it(monkeypatch, line, stream):
         with pytest.raises(SystemExit) as ended:
             main()
     assert ended.value.code == 1
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="descriptors of POSIX")
-@pytest.mark.parametrize("early", [True, False])
-def test_closed_streams_end_no_command_and_get_into_no_file(here, *, early):
-    """Streams closed before Python starts are None. Streams closed after it fail."""
-    command = f"import os; [os.close(n) for n in {() if early else (0, 1, 2)}]; {RUN}"
-    asked = [sys.executable, "-c", command, "fit", "good.csv", "--model", "1PL", "--out", "tables"]
-    shell = f'exec "$@" {"0>&- 1>&- 2>&-" if early else ""}'
-    subprocess.run(["/bin/sh", "-c", shell, "sh", *asked], cwd=here, check=True)
-    assert len(irtkit.read_table(here / "tables" / "items.csv")) == 20
-    assert irtkit.load(here / "tables" / "result.npz").model == "1PL"
-
-
-@pytest.mark.filterwarnings("ignore")  # pandas 3 warns that its options go
-def test_commands_run_under_settings_of_others(here):
-    of_pandas = ("mode.copy_on_write", True, "future.infer_string", False)
-    lines = (
-        "audit reversed.csv",
-        "compare tables --folds 2",
-        "select tables -k 5",
-        "report tables",
-    )
-    with pd.option_context(*of_pandas), np.errstate(all="raise"):
-        for line in ("fit good.csv --out tables", *lines):
-            printed(line, here)
 
 
 def test_what_steers_a_terminal_is_spelled_out_in_a_line_of_bounded_length(tmp_path):

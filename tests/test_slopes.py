@@ -17,6 +17,7 @@ from irtkit.data.slopes import (
     slope_signs,
 )
 from irtkit.irf import MODELS
+from tests.crowds import sample
 
 
 def counted(responses):
@@ -28,12 +29,7 @@ def score_of(given):
 
 
 def simulated(n_respondents, n_items, *, seed, missing=0.0):
-    generator = np.random.default_rng(seed)
-    items = ItemParameters.from_difficulty(
-        generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
-    )
-    abilities = generator.normal(size=n_respondents)
-    return counted(simulate_responses(items, abilities, missing=missing, seed=generator))
+    return counted(sample(n_respondents, n_items, seed, missing=missing).responses)
 
 
 def standardised(values):
@@ -205,7 +201,7 @@ def test_flat_items_are_learned_as_flat():
 
 
 def signs(responses):
-    return slope_signs(patterns_of(responses, synthetic_is_real=False))
+    return slope_signs(counted(responses))
 
 
 def judged(z, information):

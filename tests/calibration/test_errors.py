@@ -6,19 +6,9 @@ import pytest
 from scipy.special import expit, logit
 
 import irtkit
-from irtkit import ItemParameters, ResponseMatrix, fit, load, simulate_responses
+from irtkit import ResponseMatrix, fit, load
 from irtkit.fitting import silently
-from tests.crowds import fitted
-
-
-def drawn(n, n_items, model="2PL", seed=3, **how):
-    """Responses to slopes that differ, unless the model has one, and the abilities."""
-    g = np.random.default_rng(seed)
-    slope = np.full(n_items, 1.2) if model in {"Rasch", "1PL"} else g.lognormal(0, 0.3, n_items)
-    guessing = 0.2 if model == "3PL" else 0.0
-    items = ItemParameters.from_difficulty(slope, g.normal(size=n_items), guessing)
-    ability = g.normal(size=n)
-    return simulate_responses(items, ability, seed=g, **how), ability
+from tests.crowds import drawn, fitted, sample
 
 
 def posterior_means(x, responses, model):
@@ -37,7 +27,8 @@ def posterior_means(x, responses, model):
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_errors_of_abilities_have_the_derivative_of_posterior_means_by_the_items(model, missing):
-    responses, _ = drawn(80, 12, model, missing=missing)
+    how = {"guessing": 0.2 * (model == "3PL"), "spread": 0.3 * (model in {"2PL", "3PL"})}
+    responses = sample(80, 12, 3, missing=missing, **how).responses
     result = fit(responses, model)
     of, joint = result.parameters, result.item_covariance
     assert joint is not None
@@ -71,7 +62,7 @@ def test_intervals_of_abilities_hold_the_truth_where_items_are_many():
     # that shares of one data set have an SD of 0.08, and the mean of 12 one of 0.025
     held = []
     for seed in range(12):
-        responses, ability = drawn(30, 200, seed=seed)
+        responses, _, ability = sample(30, 200, seed)
         result = fit(responses)
         off = np.abs(result.ability - ability)
         held.append([(off < 1.96 * se).mean() for se in (result.ability_se, result.posterior_sd)])
@@ -109,7 +100,7 @@ def test_clustered_again_errors_are_as_if_clustered_once(first):
 
 
 def test_clusters_of_one_change_nothing_and_copies_count_once():
-    result, (responses, _) = fitted("small"), drawn(40, 60)
+    result, responses = fitted("small"), drawn(40, 60, 3)
     single = result.with_clustered_errors(families=range(60), clusters=range(20))
     for name in ("standard_errors", "ability_se", "board_se"):
         assert getattr(single, name) == pytest.approx(getattr(result, name), nan_ok=True)
@@ -139,7 +130,7 @@ def test_passages_widen_errors_of_abilities_until_they_are_right():
 
 
 def test_fixed_items_are_known_and_synthetic_respondents_have_errors():
-    responses, _ = drawn(100, 12)
+    responses = drawn(100, 12, 3)
     first = fit(responses)
     again = fit(responses, fixed=first.items)
     # what is left are errors of the mean and the SD of ability: Cov(θ, score) is v/σ² by the mean,

@@ -26,7 +26,7 @@ from irtkit.calibration.search import Control, PreconditionedLBFGS, maximise, pr
 from irtkit.data.patterns import merged as merge
 from irtkit.data.patterns import patterns_of
 from irtkit.fitting import refitted
-from tests.crowds import crowd, fitted
+from tests.crowds import crowd, drawn, fitted, sample
 
 pytestmark = pytest.mark.filterwarnings("ignore:Not unidimensional")  # of copies
 KINDS = ("complete", "missing", "counts", "synthetic")
@@ -146,7 +146,7 @@ def test_an_empirical_prior_is_learned_from_copies_as_from_items_spelled_out(mon
 
 @pytest.mark.parametrize("shape", [(100, 1000), (1000, 60)])
 def test_slopes_start_near_those_of_the_fit(shape):
-    _, responses = guessed(0.0, *shape)
+    responses = drawn(*shape)
     patterns = patterns_of(responses, synthetic_is_real=False)
     problem = problem_of(patterns, "2PL", WeakPrior())
     begun = problem.items(starting_values(problem, patterns)).slope
@@ -171,24 +171,15 @@ def test_a_hundred_million_trials_say_the_same_as_a_hundred_thousand():
     assert many.counts.item_responses.tolist() == [30 * 10**8] * 6
 
 
-def guessed(guessing, n=500, n_items=24, seed=0):
-    """Items, and responses to them."""
-    generator = np.random.default_rng(seed)
-    slope, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
-    c = np.broadcast_to(guessing, n_items).astype(float)
-    items = ItemParameters(slope, -slope * difficulty, c)
-    return items, simulate_responses(items, generator.normal(size=n), seed=generator)
-
-
 @pytest.fixture(scope="module")
 def mixed():
     """Twelve items with four choices, and twelve open-ended ones."""
-    return guessed(HALF)[1]
+    return drawn(500, 24, guessing=HALF)
 
 
 @pytest.mark.parametrize(("guessing", "tolerance"), [(0.0, 0.04), (0.1, 0.04), (0.25, 0.06)])
 def test_intervals_hold_with_a_learned_chance_level(guessing, tolerance):
-    items, responses = guessed(guessing, n=1000, n_items=30)
+    responses, items, _ = sample(1000, 30, 0, guessing=guessing)
     result = fit(responses, "3PL")
     assert result.settings.prior["chance"] == pytest.approx(guessing, abs=tolerance)
     for name in ("discrimination", "difficulty"):
@@ -198,7 +189,7 @@ def test_intervals_hold_with_a_learned_chance_level(guessing, tolerance):
 
 @pytest.mark.parametrize("guessing", [0.05, 0.25])
 def test_the_chance_level_is_where_a_fine_scan_of_whole_fits_has_it(guessing):
-    patterns = patterns_of(guessed(guessing)[1], synthetic_is_real=False)
+    patterns = patterns_of(drawn(500, 24, guessing=guessing), synthetic_is_real=False)
     level, _ = estimation.likeliest_guessing(patterns, WeakPrior())
     problem = problem_of(patterns, "3PL", WeakPrior())
     parameters = Parameterisation("2PL", patterns.n_items, learns=True)

@@ -362,11 +362,7 @@ def test_the_log_likelihood_of_repeated_trials_is_that_of_every_trial():
 
 
 def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0():
-    generator = np.random.default_rng(0)
-    items = ItemParameters.from_difficulty(
-        generator.lognormal(0, 0.3, 20), generator.normal(size=20)
-    )
-    responses = simulate_responses(items, generator.normal(size=1500), seed=generator)
+    responses = sample(1500, 20, 0).responses
     plain = fit(responses, "2PL", prior=None, standard_errors=False)
     guessed = fit(responses, "3PL", prior=None, standard_errors=False)
     assert guessed.converged
@@ -424,7 +420,7 @@ def test_abilities_have_unit_spread_with_their_errors_and_less_without(classical
 def test_errors_hold_the_luck_of_the_sample_and_those_of_a_board_leave_it_out():
     of_sample, of_population, of_items = [], [], []
     for seed in range(30):
-        responses, items, ability = sample(30, 60, seed=seed)
+        responses, items, ability = sample(30, 60, seed, negative=0.0)
         found = fit(responses)
         people, table = found.respondents, found.items
         standing = (ability - ability.mean()) / ability.std()

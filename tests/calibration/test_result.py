@@ -88,19 +88,6 @@ def test_without_responses_or_a_saved_verdict_there_is_none(result):
     assert replace(result, responses=None).items["p_negative"].isna().all()
 
 
-@pytest.mark.parametrize("short", [True, False])
-def test_a_file_that_lacks_abilities_is_refused_by_name(result, tmp_path, short):
-    path = tmp_path / "fit.irt"
-    result.save(path)
-    with np.load(path) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    shorter = arrays.pop("ability")[:-1]
-    with path.open("wb") as handle:
-        np.savez(handle, **arrays, **({"ability": shorter} if short else {}))
-    with pytest.raises(ValueError, match=r"fit\.irt is not a"):
-        irtkit.load(path)
-
-
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
 def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion(model):
     values = crowd("ordinary").responses.values[:, :6]

@@ -23,15 +23,7 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.search import Control, GridSchedule, maximise, problem_of
 from irtkit.data.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
-
-
-def drawn(n_respondents, n_items, model="2PL", *, negative=0.0, seed):
-    generator = np.random.default_rng([seed, n_respondents, n_items])
-    slope = np.full(n_items, 1.2) if model == "1PL" else generator.lognormal(0, 0.3, n_items)
-    slope[generator.random(n_items) < negative] *= -1
-    guessing = generator.uniform(0.1, 0.3, n_items) if model == "3PL" else 0.0
-    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items), guessing)
-    return items, simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
+from tests.crowds import sample
 
 
 def exact_errors(result, grid, normals=()):
@@ -117,7 +109,9 @@ def test_standard_errors_are_those_of_second_derivatives(kind, prior, grid, off)
 def test_standard_errors_without_items_by_items_arrays_are_near_the_exact_ones(
     monkeypatch, model, shape, prior, missing
 ):
-    _, responses = drawn(*shape, model, negative=0.07 * (prior is not None), seed=0)
+    how = {"guessing": 0.2 * (model == "3PL"), "spread": 0.3 * (model != "1PL")}
+    negative = 0.07 * (prior is not None)
+    responses = sample(*shape, [0, *shape], negative=negative, **how).responses
     cells = np.where(np.random.default_rng(1).random(shape) < missing, -1, responses.values)
     errors = []
     for whole in (True, False):
@@ -136,7 +130,7 @@ def test_standard_errors_without_items_by_items_arrays_are_near_the_exact_ones(
 def test_intervals_of_many_items_hold_the_truth_nineteen_times_in_twenty():
     held = {"discrimination": [], "intercept": []}
     for seed in range(8):
-        truth, responses = drawn(200, 400, negative=0.07, seed=seed)
+        responses, truth, _ = sample(200, 400, [seed, 200, 400], negative=0.07)
         found = fit(responses).items
         ok = found["status"].eq("ok")
         for name, hits in held.items():
@@ -151,7 +145,7 @@ def test_intervals_of_many_items_hold_the_truth_nineteen_times_in_twenty():
 
 @pytest.mark.parametrize(("model", "lowest"), [("1PL", 0.9), ("2PL", 0.96)])
 def test_next_to_synthetic_respondents_errors_of_slopes_are_too_small_by_little(model, lowest):
-    _, real = drawn(30, 10, "2PL", seed=2)
+    real = sample(30, 10, [2, 30, 10], negative=0.0).responses
     responses = add_synthetic(real, ("always-right", "always-wrong"))
     nodes = (401, 40.0)
     result = fit(responses, model, method=EM(tol=1e-12), quadrature=nodes)

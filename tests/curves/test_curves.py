@@ -20,20 +20,11 @@ from irtkit import (
 from irtkit.curves import characteristic
 from irtkit.curves.answered import Answered, Part
 from irtkit.curves.expected import falling_curve
+from tests.crowds import sample
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
 # Claims about system characteristic curves and the best systems of ranges
-
-
-def drawn(n=12, n_items=600, seed=0):
-    """Items, abilities and responses."""
-    generator = np.random.default_rng(seed)
-    items = ItemParameters.from_difficulty(
-        generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
-    )
-    theta = generator.normal(size=n)
-    return items, theta, simulate_responses(items, theta, seed=generator)
 
 
 def given(n_items, n, right):
@@ -56,7 +47,7 @@ def test_a_curve_is_the_accuracy_in_ranges_of_difficulty():
 
 
 def test_ranges_hold_as_many_items_or_are_as_wide():
-    items, _, responses = drawn()
+    responses, items, _ = sample(12, 600, 0)
     result = fit(responses, standard_errors=False)
     many = characteristic_curves(result, bins=6).table["n_items"]
     assert many.between(80, 120).all()  # items answered alike are in one range
@@ -70,7 +61,7 @@ def test_items_are_in_ranges_for_a_system_as_a_fit_without_it_has_them():
     # with few systems a fit to all has the items that a system got wrong as the harder ones
     held = {"without": [], "with": []}
     for seed in range(4):
-        items, theta, responses = drawn(seed=seed)
+        responses, items, theta = sample(12, 600, seed)
         p = items.probability(theta)
         result = fit(responses, standard_errors=False)
         for name, known in (("without", None), ("with", result.items["difficulty"])):
@@ -122,13 +113,13 @@ def test_the_test_of_leaders_is_the_exact_sign_test():
     ({"systems": ["respondent-99"]}, "'respondent-99' is no system of the responses"),
 ])  # fmt: skip
 def test_what_cannot_be_meant_is_refused(settings, message):
-    _, _, responses = drawn(n_items=30)
+    responses = sample(12, 30, 0).responses
     with pytest.raises(ValueError, match=message):
         characteristic_curves(fit(responses, standard_errors=False), **settings)
 
 
 def test_synthetic_respondents_and_items_with_a_negative_slope_are_left_out():
-    _, theta, responses = drawn(n=40, n_items=60)
+    responses, _, theta = sample(40, 60, 0)
     values = responses.values.copy()
     values[:, 0] = theta < 0
     result = fit(irtkit.add_synthetic(ResponseMatrix(values)), standard_errors=False)
