@@ -336,6 +336,9 @@ def test_wrong_arguments_are_refused_by_name(arguments, error, message):
         arguments = partial(fit, **{"responses": [[1, 0], [0, 1]], **arguments})
     with pytest.raises(error, match=message):
         arguments()
+
+
+def test_the_name_of_a_model_may_be_in_small_letters():
     assert fit([[1, 0], [0, 1], [1, 1]], "rasch", standard_errors=False).model == "Rasch"
 
 

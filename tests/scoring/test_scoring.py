@@ -116,7 +116,7 @@ def on_a_fine_grid(items, right, tried, method):
 )
 def test_maxima_are_the_highest_of_a_fine_grid(method, cells, guessing):
     generator = np.random.default_rng(["complete", "missing", "repeated", "sparse"].index(cells))
-    for n_items in (3, 12, 30):
+    for n_items in (3, 30):
         slopes = generator.lognormal(0, 0.5, n_items)
         slopes[-1] *= -1
         lower = generator.beta(2, 8, n_items) if guessing else 0.0
@@ -299,9 +299,9 @@ def test_a_known_shift_and_scale_is_recovered(method, guessing):
 
 
 def test_drifting_items_are_named_and_constants_are_within_their_errors():
-    """Two of 40 items harder by 1, ten draws: of 380 others hardly one is named."""
+    """Two of 40 items harder by 1, six draws: of 228 others hardly one is named."""
     off, found, wrongly = [], 0, 0
-    for seed in range(10):
+    for seed in range(6):
         generator = np.random.default_rng(seed)
         slopes, difficulty = generator.lognormal(0, 0.3, 40), generator.normal(size=40)
         items = ItemParameters.from_difficulty(slopes, difficulty)
@@ -314,8 +314,8 @@ def test_drifting_items_are_named_and_constants_are_within_their_errors():
         off.append((linking.intercept - 0.7) / linking.intercept_se)
         found += int(linking.items["drifts"].iloc[:2].sum())
         wrongly += int(linking.items["drifts"].iloc[2:].sum())
-    assert found >= 12
-    assert wrongly <= 3
+    assert found >= 7
+    assert wrongly <= 2
     assert 0.6 < np.sqrt(np.mean(np.square(off))) < 1.5
     assert "drifting" in str(linking)
 
