@@ -190,18 +190,6 @@ def ordinary_file(path: str | os.PathLike[str], *, looked_at: bool = False) -> P
     return source
 
 
-def _open_zip(path: Path, _mode: str) -> BinaryIO:
-    """Open the one file of a zip archive."""
-    with ZipFile(path) as archive:
-        names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
-        names = [name for name in names if not name.startswith("__MACOSX/")]
-        if len(names) != 1:
-            contents = first_names(names) or "none"
-            rule = f"the zip must hold one file, and holds {contents}: unpack it first"
-            raise ValueError(rule)
-        return cast("BinaryIO", archive.open(names[0]))
-
-
 def open_bytes(path: str | os.PathLike[str], *, looked_at: bool = False) -> BinaryIO:
     """Open a file for reading bytes, see `ordinary_file`.
 
@@ -210,12 +198,19 @@ def open_bytes(path: str | os.PathLike[str], *, looked_at: bool = False) -> Bina
     source = ordinary_file(path, looked_at=looked_at)
     with source.open("rb") as packed:
         begin = packed.read(8)
-    opener: Any = next(
-        (opens for magic, opens in _PACKERS.items() if begin.startswith(magic)), open
-    )
+    handle: Any
     if source.suffix.lower() == ".zip":
-        opener = _open_zip
-    handle = opener(source, "rb")
+        with ZipFile(source) as archive:
+            names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+            names = [name for name in names if not name.startswith("__MACOSX/")]
+            if len(names) != 1:
+                contents = first_names(names) or "none"
+                rule = f"the zip must hold one file, and holds {contents}: unpack it first"
+                raise ValueError(rule)
+            handle = archive.open(names[0])
+    else:
+        openers = (opens for magic, opens in _PACKERS.items() if begin.startswith(magic))
+        handle = next(openers, open)(source, "rb")
     if handle.peek(2).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         with handle:
             return io.BytesIO(handle.read().decode("utf-16").encode())

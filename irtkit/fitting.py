@@ -618,9 +618,20 @@ def refitted(
     """
     import pandas as pd
 
-    if result.several is not None:
-        return _refitted_abilities(result, responses)
     settings = result.settings
+    if (several := result.several) is not None:
+        abilities: Any = {"exploratory": result.n_abilities, "bifactor": "bifactor"}
+        if several.tasks is not None:
+            table = pd.DataFrame({"task": several.tasks}, index=list(result.item_labels))
+            responses = responses.with_tables(table)
+        with silently():
+            return fit(
+                responses,
+                abilities=abilities.get(several.structure, "task"),
+                prior=None if settings.prior is None else "weak",
+                seed=settings.seed,
+                standard_errors=False,
+            )
     given = settings.quadrature
     grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
     if result.parameters.steps is not None:  # parts of responses come without tables
@@ -641,18 +652,3 @@ def refitted(
             standard_errors=False,
             progress=False,
         )
-
-
-def _refitted_abilities(result: FitResult, responses: ResponseMatrix) -> FitResult:
-    """Fit other respondents on the same items with the same abilities, without errors."""
-    import pandas as pd
-
-    several = result.several
-    kept: Any = {"exploratory": result.n_abilities, "bifactor": "bifactor"}.get(several.structure)
-    if several.tasks is not None:
-        table = pd.DataFrame({"task": several.tasks}, index=list(result.item_labels))
-        responses = responses.with_tables(table)
-    options: Any = {"prior": result.settings.prior and "weak", "seed": result.settings.seed}
-    with silently():
-        refit: Any = fit(responses, abilities=kept or "task", standard_errors=False, **options)
-    return refit  # type: ignore[no-any-return]

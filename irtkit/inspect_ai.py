@@ -326,8 +326,10 @@ class _Run:
 
     def _step(self) -> None:
         """Ask the next items, once the last ones have ended and all the others wait."""
-        for label in [label for label, sample in self._asked.items() if _has_ended(sample)]:
-            del self._asked[label]
+        for label, sample in [*self._asked.items()]:
+            # it ended without an answer: it failed, or an operator cancelled it
+            if sample.completed is not None and time.time() - sample.completed > _QUIET:
+                del self._asked[label]
         self.waited = max(self.waited, len(self._waiting))
         if not self._asked and len(self._waiting) >= min(self._places, len(self._left)):
             for label in self.test.next_items(self._at_once, self._waiting):
@@ -341,11 +343,6 @@ class _Run:
 
         self._news.set()
         self._news = anyio.Event()
-
-
-def _has_ended(sample: Any) -> bool:
-    """Whether a sample ended without an answer: it failed, or an operator cancelled it."""
-    return sample.completed is not None and time.time() - sample.completed > _QUIET
 
 
 @contextmanager

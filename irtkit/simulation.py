@@ -166,6 +166,8 @@ def add_synthetic(
     >>> irtkit.add_synthetic(real, ("always-right", "coin"), draws=2).respondents
     ('gpt', 'always-right', 'coin-1', 'coin-2')
     """
+    import pandas as pd
+
     responses = as_responses(responses)
     if not isinstance(kinds, Iterable):
         raise TypeError(f"kinds must be names of kinds, got {short(kinds)}")
@@ -186,7 +188,14 @@ def add_synthetic(
         generator = np.random.default_rng([seed, SYNTHETIC_KINDS.index(kind)])
         if kind == "class-prior":
             # the class of an item picked at random is a draw from the frequencies of the classes
-            classes = _class_codes(labels, responses.items)
+            rule = "labels must give the true class of every item"
+            if labels is None:
+                raise ValueError(f"{rule} for kind 'class-prior'")
+            given = values_by_label("labels", labels, responses.items, value="class", kind="item")
+            for item, label in zip(responses.items, given, strict=True):
+                if is_missing_label(label):
+                    raise ValueError(f"{rule}: {short(item)} lacks one")
+            classes = pd.factorize(np.array(given, dtype=object))[0]
             right = classes[generator.integers(len(classes), size=shape)] == classes
         elif kind == "coin":
             right = generator.random(shape) < probability
@@ -219,17 +228,3 @@ def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
         size = f"{counted(shape[0], 'system')} × {counted(shape[1], 'item')}"
         raise ValueError(f"trials must broadcast to {size}, got shape {given.shape}") from error
     return wide.astype(count_type(int(given.max(initial=0))))
-
-
-def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.intp]:
-    """Class of every item as a number, in the order of the items."""
-    import pandas as pd
-
-    rule = "labels must give the true class of every item"
-    if labels is None:
-        raise ValueError(f"{rule} for kind 'class-prior'")
-    classes = values_by_label("labels", labels, items, value="class", kind="item")
-    for item, label in zip(items, classes, strict=True):
-        if is_missing_label(label):
-            raise ValueError(f"{rule}: {short(item)} lacks one")
-    return pd.factorize(np.array(classes, dtype=object))[0]

@@ -25,8 +25,10 @@ def one_thread(user_api: str | None = "blas") -> Iterator[None]:
     (``benchmarks/speed.py``). The limit holds for the process. The first fit sets it, and the
     last one lifts it.
     """
+    # SciPy loads its own linear algebra when it is first used
+    with_scipy = not sys.modules.keys().isdisjoint(("scipy.linalg", "scipy.special"))
     with _changing:
-        _held.append(_held[0] if _held else _libraries(user_api, _with_scipy()).limit(limits=1))
+        _held.append(_held[0] if _held else _libraries(user_api, with_scipy).limit(limits=1))
     try:
         yield
     finally:
@@ -34,11 +36,6 @@ def one_thread(user_api: str | None = "blas") -> Iterator[None]:
             limit = _held.pop()
             if not _held:
                 limit.restore_original_limits()
-
-
-def _with_scipy() -> bool:
-    """Whether SciPy has loaded its own linear algebra, which it does when it is first used."""
-    return not sys.modules.keys().isdisjoint(("scipy.linalg", "scipy.special"))
 
 
 @cache

@@ -164,6 +164,8 @@ def fitted_difficulties(result: FitResult) -> Array:
 
 def _held_out(result: FitResult, seed: int) -> tuple[Array, NDArray[np.intp]]:
     """Difficulties of a fit and of fits without each fold, and the fit for each respondent."""
+    from scipy.stats import rankdata
+
     if result.n_answering < 3:  # one is left out, and two remain that differ
         raise ValueError(
             f"result has {result.n_answering} systems, too few to leave each one out in turn. "
@@ -174,34 +176,21 @@ def _held_out(result: FitResult, seed: int) -> tuple[Array, NDArray[np.intp]]:
         raise ValueError("no item of result has a slope above 0, and so none has a difficulty")
     fold = np.zeros(len(result.respondent_labels), dtype=np.intp)
     without = [of_all]
-    for refit, held in refits(result, _kept_together(result), _FOLDS, seed):
-        fold[held] = len(without)
-        without.append(_on_scale_of(of_all, fitted_difficulties(refit)))
-    return np.stack(without), fold
-
-
-def _kept_together(result: FitResult) -> list[str]:
-    """A label for each respondent, the same for those that are left out of a fit together.
-
-    Similar systems are, unless one family is more than a fold.
-    """
-    codes = family_codes(result, SIMILAR)
-    labels = list(result.respondent_labels)
-    sizes = np.bincount(codes[result.answering])
-    if sizes.max() > sizes.sum() / _FOLDS:
-        return labels
-    first = np.unique(codes, return_index=True)[1]
-    return [labels[first[code]] for code in codes]
-
-
-def _on_scale_of(of_all: Array, difficulty: Array) -> Array:
-    """Difficulties in their order, with the distribution of those of the fit to all."""
-    from scipy.stats import rankdata
-
-    measured = np.isfinite(difficulty)
     scale = np.sort(of_all[np.isfinite(of_all)])
     quantiles = (np.arange(len(scale)) + 0.5) / len(scale)
-    order = (rankdata(difficulty[measured]) - 0.5) / measured.sum()
-    scaled = difficulty.copy()
-    scaled[measured] = np.interp(order, quantiles, scale)
-    return scaled
+    # similar systems are left out together, unless one family is more than a fold
+    families = list(result.respondent_labels)
+    codes = family_codes(result, SIMILAR)
+    sizes = np.bincount(codes[result.answering])
+    if sizes.max() <= sizes.sum() / _FOLDS:
+        first = np.unique(codes, return_index=True)[1]
+        families = [families[place] for place in first[codes]]
+    for refit, held in refits(result, families, _FOLDS, seed):
+        fold[held] = len(without)
+        # in the order of this fit, with the distribution of the fit to all
+        difficulty = fitted_difficulties(refit)
+        measured = np.isfinite(difficulty)
+        order = (rankdata(difficulty[measured]) - 0.5) / measured.sum()
+        difficulty[measured] = np.interp(order, quantiles, scale)
+        without.append(difficulty)
+    return np.stack(without), fold

@@ -136,7 +136,17 @@ def expected_performance(
     if isinstance(result, FitResult) and result.parameters.guessing.any():
         raise ValueError("result must not be of the 3PL: with guessing no curve falls to 0")
     if isinstance(result, FitResult) and original_difficulties is None:
-        _check_source(result, difficulties, difficulty_se)
+        if difficulties is not None or difficulty_se is not None:
+            raise ValueError(
+                "difficulties and difficulty_se need original_difficulties from the same source, "
+                "because the difficulties in result have another scale"
+            )
+        n = result.n_answering
+        least = _LEAST_SYSTEMS.get(result.model, 100)
+        if n < least:
+            remedy = (Remedy({}, code='irtkit.fit(responses, "1PL")'),) if n >= 40 else ()
+            values = {"n": n, "least": least, "model": result.model}
+            warn(Finding("few-systems-for-alarms", "warning", values, remedy))
     original = Answered.of(
         result, original_difficulties, "original_difficulties", se=difficulty_se, seed=seed
     )
@@ -157,21 +167,6 @@ def expected_performance(
     if not expectations:
         raise ValueError("no system answered new items and original ones of different difficulty")
     return pd.DataFrame.from_dict(expectations, orient="index").rename_axis("respondent")
-
-
-def _check_source(result: FitResult, difficulties: Any, difficulty_se: Any) -> None:
-    """Refuse new difficulties on another scale, and warn of a fit to few systems."""
-    if difficulties is not None or difficulty_se is not None:
-        raise ValueError(
-            "difficulties and difficulty_se need original_difficulties from the same source, "
-            "because the difficulties in result have another scale"
-        )
-    n = result.n_answering
-    least = _LEAST_SYSTEMS.get(result.model, 100)
-    if n < least:
-        remedy = (Remedy({}, code='irtkit.fit(responses, "1PL")'),) if n >= 40 else ()
-        values = {"n": n, "least": least, "model": result.model}
-        warn(Finding("few-systems-for-alarms", "warning", values, remedy))
 
 
 def falling_curve(part: Part) -> tuple[Array, Array, float]:

@@ -173,8 +173,14 @@ def compare_difficulties(
         if min(result.n_answering, n_items) < 2 or not varied.any():
             findings.append(Finding("nothing-predicted", "note"))
         else:
+            if models is None:
+                wanted = {"2PL", result.model}
+                if len(result.respondent_labels) * len(result.item_labels) <= _FEW_CELLS:
+                    wanted.add("3PL")
+                wanted -= {"Rasch", BASE, *OF_LEVELS}
+                models = [name for name in MODELS if name in wanted]
             held_out = held_out_predictions(
-                result.responses, _models(result, models), folds=folds, seed=seed, progress=progress
+                result.responses, models, folds=folds, seed=seed, progress=progress
             )
             findings += of_predictions(held_out, result.near_duplicates)
     if result.components is not None or result.at_chance or "ability" not in result.respondents:
@@ -246,16 +252,6 @@ def orders(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
             pair |= {"n": len(values), "moved": len(largest), "items": items}
         findings.append(Finding(code, "note", pair))
     return pd.DataFrame(rows), findings
-
-
-def _models(result: FitResult, models: Sequence[ModelName] | None) -> Sequence[ModelName]:
-    """Models that predictions are made with."""
-    if models is not None:
-        return models
-    cells = len(result.respondent_labels) * len(result.item_labels)
-    wanted = {"2PL", result.model, *(["3PL"] if cells <= _FEW_CELLS else [])}
-    wanted -= {"Rasch", BASE, *OF_LEVELS}
-    return [name for name in MODELS if name in wanted]
 
 
 def of_predictions(

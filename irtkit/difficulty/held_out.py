@@ -180,20 +180,19 @@ class _Predictor:
         p = np.empty(right.shape, dtype=np.float32)
         for part, likelihood in zip(self.parts, likelihoods, strict=True):
             posterior = Posterior.of(total - likelihood, self.nodes)
-            p[:, part] = _mean_probability(self.items.chosen(part), posterior.mean, posterior.sd)
+            items = self.items.chosen(part)
+            slope = (items.discrimination / 2).astype(np.float32)
+            intercept = (items.intercept / 2).astype(np.float32)
+            guessing = items.guessing.astype(np.float32)
+            z = posterior.mean.astype(np.float32)[:, None] * slope + intercept
+            spread = posterior.sd.astype(np.float32)[:, None] * slope
+            # σ(2z) = (1 + tanh z)/2, and NumPy's tanh is several times as fast as σ.
+            sign = sum(
+                np.float32(weight) * np.tanh(z + np.float32(x) * spread)
+                for x, weight in NORMAL_POINTS
+            )
+            p[:, part] = guessing + (1 - guessing) * (1 + sign) / 2
         return np.clip(p, _LEAST, 1 - _LEAST)
-
-
-def _mean_probability(items: ItemParameters, mean: Array, sd: Array) -> Array:
-    """P(right) over normally distributed abilities, (n, n_items), in 32 bits."""
-    slope = (items.discrimination / 2).astype(np.float32)
-    intercept = (items.intercept / 2).astype(np.float32)
-    guessing = items.guessing.astype(np.float32)
-    z = mean.astype(np.float32)[:, None] * slope + intercept
-    spread = sd.astype(np.float32)[:, None] * slope
-    # σ(2z) = (1 + tanh z)/2, and NumPy's tanh is several times as fast as σ.
-    sign = sum(np.float32(w) * np.tanh(z + np.float32(x) * spread) for x, w in NORMAL_POINTS)
-    return np.asarray(guessing + (1 - guessing) * (1 + sign) / 2)
 
 
 class _Scores:
@@ -230,7 +229,11 @@ class _Scores:
         total = float(self.items[1].sum())
         gain = float(self.items[0].sum()) / total
         ways = self.respondents, self.items
-        between = [_between(sums - gain * trials, trials) for sums, trials in ways]
+        between = []  # Variance of the sum by each way, NaN with one cluster that has trials.
+        for sums, trials in ways:
+            n = np.count_nonzero(trials)
+            correction = n / (n - 1) if n > 1 else np.nan
+            between.append(float(((sums - gain * trials) ** 2).sum()) * correction)
         # With few cells the difference may fall below the variance of one way, which is then taken.
         of_cells = float(self.squares @ (1, -2 * gain, gain**2))
         error = max(sum(between) - of_cells, *between) ** 0.5 / total
@@ -245,9 +248,3 @@ class _Scores:
             "gain_high": gain + half,
             "n_responses": int(total),
         }
-
-
-def _between(deviations: Array, trials: Array) -> float:
-    """Variance of the sum of deviations of clusters, NaN with one cluster that has trials."""
-    n = np.count_nonzero(trials)
-    return float((deviations**2).sum()) * n / (n - 1) if n > 1 else float("nan")

@@ -141,6 +141,7 @@ def _axes(frame: Frame) -> str:
 
 
 def _marks(frame: Frame, mark: Mark) -> str:
+    """Marks that look alike, as paths or words."""
     x = frame.px(mark.x)
     y = frame.py(mark.y)
     if mark.shape == "cloud":
@@ -154,10 +155,11 @@ def _marks(frame: Frame, mark: Mark) -> str:
     rows = np.stack(parts, axis=1)
     if mark.shade is not None:
         shades = np.round(mark.shade, 1)
-        return "".join(
-            _path(mark.colour, _each("bars", rows[shades == shade]), _shaded(shade))
-            for shade in np.unique(shades)
-        )
+        paths = ""
+        for shade in np.unique(shades):
+            look = f'fill="currentColor" fill-opacity="{shade * DARKEST:.2f}"'
+            paths += _path(mark.colour, _each("bars", rows[shades == shade]), look)
+        return paths
     if mark.shape not in _PATHS:
         points = [f"{left:.4g} {top:.4g}" for left, top in rows]
         path = f"M{'L'.join(points)}"
@@ -170,10 +172,6 @@ def _marks(frame: Frame, mark: Mark) -> str:
 
 def _each(shape: str, rows: Array) -> str:
     return "".join(_PATHS[shape].format(*row) for row in rows)
-
-
-def _shaded(shade: float) -> str:
-    return f'fill="currentColor" fill-opacity="{shade * DARKEST:.2f}"'
 
 
 def _cloud(x: Array, y: Array, colour: str) -> str:

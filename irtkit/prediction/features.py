@@ -48,11 +48,33 @@ def as_features(
 
     if isinstance(given, pd.Series):
         given = given.to_frame("text")
-    table = by_item(given, "features") if hasattr(given, "columns") else _of_array(given, labels)
+    values = np.asarray(given)
+    if hasattr(given, "columns"):
+        table = by_item(given, "features")
+    elif values.dtype.kind == "U" and values.ndim == 1:
+        table = pd.DataFrame({"text": values})
+    elif values.dtype.kind in "iufb" and values.ndim > 1:
+        pixels = values.reshape(len(values), -1)
+        table = pd.DataFrame(pixels).rename(columns="x{}".format)
+    else:
+        raise TypeError(
+            "features must be a DataFrame by item, an array (items × …) of numbers, or texts, "
+            f"got {type(given).__name__}"
+        )
+    if not hasattr(given, "columns"):
+        names = [f"item-{k + 1}" for k in range(len(table))] if labels is None else list(labels)
+        table = table.set_axis(names, axis="index")
     table = table.rename(index=str, columns=str).rename_axis(index="item")
     check_unique("features must have one row per item", table.index)
     if "text" in table.columns:
-        table = table.drop(columns="text").join(_embedded(table["text"], embed))
+        if embed is None:
+            raise ValueError(
+                "features hold texts: give embed=, a function from a list of texts to an array, "
+                "such as irtkit.prediction.text_embedding()"
+            )
+        texts = table.pop("text").dropna()
+        embedded = pd.DataFrame(np.asarray(embed(list(map(str, texts)))), texts.index)
+        table = table.join(embedded.rename(columns="text{}".format))
     numbers = table.select_dtypes(["number", "bool"]).astype(np.float64)
     categories = table.drop(columns=numbers.columns)
     return pd.concat([numbers, categories.astype(object)], axis="columns")
@@ -117,38 +139,6 @@ def check_leaks(
                 f"features must not reveal what is predicted: {short(name)} has the order of the "
                 f"target. Leave it out, or pass allow=[{str(name)!r}]"
             )
-
-
-def _embedded(texts: pd.Series[Any], embed: Embedding | None) -> pd.DataFrame:
-    """Numbers of texts, NaN without a text."""
-    import pandas as pd
-
-    if embed is None:
-        raise ValueError(
-            "features hold texts: give embed=, a function from a list of texts to an array, such "
-            "as irtkit.prediction.text_embedding()"
-        )
-    present = texts.dropna()
-    numbers = pd.DataFrame(np.asarray(embed(list(map(str, present)))), present.index)
-    return numbers.rename(columns="text{}".format).reindex(texts.index)
-
-
-def _of_array(given: Any, labels: Sequence[str] | None) -> pd.DataFrame:
-    """A table of an array, or of a list of texts."""
-    import pandas as pd
-
-    values = np.asarray(given)
-    if values.dtype.kind == "U" and values.ndim == 1:
-        table = pd.DataFrame({"text": values})
-    elif values.dtype.kind in "iufb" and values.ndim > 1:
-        table = pd.DataFrame(values.reshape(len(values), -1)).rename(columns="x{}".format)
-    else:
-        raise TypeError(
-            "features must be a DataFrame by item, an array (items × …) of numbers, or texts, "
-            f"got {type(given).__name__}"
-        )
-    names = [f"item-{k + 1}" for k in range(len(table))] if labels is None else list(labels)
-    return table.set_axis(names, axis="index")
 
 
 def text_embedding() -> Callable[[list[str]], Any]:

@@ -62,6 +62,18 @@ def data_block(
     listed = audited.items["reasons"].map(reasons_text)
     notes[[result.places[str(label)] for label in listed.index]] = listed.to_numpy()
     words, codes = np.unique(notes.astype(str), return_inverse=True)
+    drawn = []  # Where items are, in half pixels from the left and from above.
+    for picture in maps:
+        frame = Frame(picture, "wide")
+        pixels = np.full((2, len(labels)), 2**16 - 1, np.uint16)  # of those that are not drawn
+        for mark in picture.points:
+            pixels[:, mark.items] = np.round(2 * np.stack([frame.px(mark.x), frame.py(mark.y)]))
+        drawn.append([column(half) for half in pixels])
+    systems = []
+    if scatter is not None:
+        frame = Frame(scatter, "wide")
+        (mark,) = scatter.marks
+        systems = [(2 * half).round().tolist() for half in (frame.px(mark.x), frame.py(mark.y))]
     contents = {
         "items": list(labels),
         "cut": {k: text for k, text in cuts.items() if text != labels[int(k)]},
@@ -72,8 +84,8 @@ def data_block(
         "reasons": [str(word) for word in words],
         "reason": column(codes.astype(np.uint16)),
         "kind": column(fitted.kinds_of(result, audited.suspects).astype(np.uint8)),
-        "maps": [[column(half) for half in _half_pixels(picture, len(labels))] for picture in maps],
-        "scatter": [] if scatter is None else _places_of_systems(scatter),
+        "maps": drawn,
+        "scatter": systems,
         **_curves(result),
         **_answers(result),
         "texts": _texts(result, suspects) | {"strong": strong},
@@ -93,22 +105,6 @@ def column(values: NDArray[Any]) -> Any:
         return float(stored[0])
     name = {8: "d", 4: "f", 2: "h", 1: "b"}[stored.dtype.itemsize]
     return {name: base64.b64encode(stored.tobytes()).decode("ascii")}
-
-
-def _places_of_systems(picture: Picture) -> list[list[float]]:
-    """Where systems are drawn, in half pixels from the left and from above."""
-    frame = Frame(picture, "wide")
-    systems = picture.marks[0]
-    return [(2 * half).round().tolist() for half in (frame.px(systems.x), frame.py(systems.y))]
-
-
-def _half_pixels(picture: Picture, n_items: int) -> NDArray[np.uint16]:
-    """Where items are drawn, from the left and from above."""
-    # items that are not drawn keep the largest number
-    frame, pixels = Frame(picture, "wide"), np.full((2, n_items), 2**16 - 1, np.uint16)
-    for mark in picture.points:
-        pixels[:, mark.items] = np.round(2 * np.stack([frame.px(mark.x), frame.py(mark.y)]))
-    return pixels
 
 
 def _curves(result: FitResult) -> dict[str, Any]:

@@ -31,7 +31,22 @@ def html_of(result: Any) -> str:
     items: list[str] = []
     fit: Any = None
     if isinstance(result, ResponseMatrix):
-        shown = _corner(result)
+        # as many rows as `head` of pandas shows
+        rows = min(5, result.n_respondents)
+        columns = min(8, result.n_items)
+        observed = result.observed
+        right, tried = (table[:rows, :columns].toarray() for table in observed)
+        n_right = observed.successes.sum(dtype=np.float64)
+        share = float(n_right / observed.trials.sum(dtype=np.float64))
+        texts = right.astype(str).astype(object)
+        if result.has_repeats:
+            texts = texts + "/" + tried.astype(str)
+        respondents = pd.Index(result.respondents[:rows], name="respondent")
+        names = [cut(name, 20) for name in result.items[:columns]]
+        corner = pd.DataFrame(np.where(tried > 0, texts, ""), respondents, names)
+        caption = f"the first {counted(rows, 'system')} and {counted(columns, 'item')}"
+        mean = f"a mean of {share:.1%}" if result.has_scores else f"{share:.1%} right"
+        shown = Shown(caption, corner, findings=[f"{result!r}, {mean}"])
     elif isinstance(result, Board):
         shown = board_drawn(result.shown(), result.table.head(_TOP))
     else:
@@ -50,21 +65,3 @@ def html_of(result: Any) -> str:
         macros.curves("curves of suspect items", items, item_curves(fit, items)) if items else ""
     )
     return f'<div class="irtkit">{macros.shown(shown, _TOP)}{curves}</div>'
-
-
-def _corner(responses: ResponseMatrix) -> Shown:
-    """A matrix: its size and accuracy, and its first rows and columns."""
-    # as many rows as `head` of pandas shows
-    rows, columns = min(5, responses.n_respondents), min(8, responses.n_items)
-    observed = responses.observed
-    right, tried = (table[:rows, :columns].toarray() for table in observed)
-    share = float(observed.successes.sum(dtype=np.float64) / observed.trials.sum(dtype=np.float64))
-    texts = right.astype(str).astype(object)
-    if responses.has_repeats:
-        texts = texts + "/" + tried.astype(str)
-    respondents = pd.Index(responses.respondents[:rows], name="respondent")
-    items = [cut(name, 20) for name in responses.items[:columns]]
-    caption = f"the first {counted(rows, 'system')} and {counted(columns, 'item')}"
-    corner = pd.DataFrame(np.where(tried > 0, texts, ""), respondents, items)
-    mean = f"a mean of {share:.1%}" if responses.has_scores else f"{share:.1%} right"
-    return Shown(caption, corner, findings=[f"{responses!r}, {mean}"])

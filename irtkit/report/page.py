@@ -192,8 +192,16 @@ def _abilities(result: FitResult, board: pd.DataFrame | None) -> dict[str, Any]:
         reach = Z95 * systems[f"ability_{name}_se"]
         ends = zip(value, value - reach, value + reach, strict=True)
         columns[name] = ["{} ({}…{})".format(*map(number_text, row)) for row in ends]
-        if board is not None:
-            ranks = _ranks(result, name).loc[chosen].to_numpy(np.float64)
+        if board is not None:  # errors of one of several abilities are independent
+            weights = result.weights_of(name)
+            ability = result.abilities_along(weights)
+            places = result.best_first[np.argsort(-ability[result.best_first], kind="stable")]
+            errors = np.diag(result.errors_along(weights)[places])
+            ordered = Scores(places, ability[places], errors, np.full(len(places), np.inf))
+            low, high = posterior_ranks(ordered, level=_LEVEL)
+            of_places = np.full((len(result.ability), 3), np.nan)
+            of_places[places] = np.column_stack([ordered.rank, low, high])
+            ranks = of_places[[result.respondent_labels.index(label) for label in chosen]]
             columns[f"rank in {name}"] = ["{:.0f} ({:.0f}…{:.0f})".format(*row) for row in ranks]
             columns[f"{name}, 1 to {len(board):,}"] = bars(ranks, axis, chosen)
     return {
@@ -202,18 +210,6 @@ def _abilities(result: FitResult, board: pd.DataFrame | None) -> dict[str, Any]:
         "pairs": pairs if result.structure != "bifactor" else pairs.head(0),
         "systems": pd.DataFrame(columns, systems.index.rename("system")),
     }
-
-
-def _ranks(result: FitResult, ability: str) -> pd.DataFrame:
-    """Likely ranks of systems by one of several abilities, whose errors are independent."""
-    weights = result.weights_of(ability)
-    values = result.abilities_along(weights)
-    places = result.best_first[np.argsort(-values[result.best_first], kind="stable")]
-    errors = np.diag(result.errors_along(weights)[places])
-    ordered = Scores(places, values[places], errors, np.full(len(places), np.inf))
-    low, high = posterior_ranks(ordered, level=_LEVEL)
-    labels = np.array(result.respondent_labels, dtype=object)[places]
-    return pd.DataFrame({"rank": ordered.rank, "low": low, "high": high}, labels)
 
 
 def _rubrics(result: FitResult, audited: Audit, measured: Health) -> list[str]:

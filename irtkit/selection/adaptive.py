@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
-    from irtkit.scoring.scores import Cells
 
 ORDERS = ("adaptive", "fixed")
 _LEAST = 1e-12  # Least probability of an answer: no answer makes all abilities impossible.
@@ -187,9 +186,19 @@ def cross_validated(selection: Selection) -> Tried:
         cells = selection.cells.chosen(generator.permutation(fold.rows[enough])[:size])
         if not len(cells.right):
             continue
-        path, variance = _simulated(fold.items, cells, fold.ranking, k)
-        errors.append(path - cells.score)
-        variances.append(variance)
+        # only what each answered is asked, and its score is of that
+        n_items = cells.answered.sum(axis=1)
+        state = begun(fold.items, fold.ranking, cells.answered)
+        right = cells.right[:, fold.ranking].astype(np.float64)
+        everyone = np.arange(len(n_items))
+        path = [state.moments]
+        for _ in range(k):
+            asked = state.criterion.argmin(axis=1)
+            state = state.after(asked, right[everyone, asked])
+            path.append(state.moments)
+        scores, of_scores = np.array(path).transpose(1, 0, 2)
+        errors.append(scores / n_items - cells.score)
+        variances.append(of_scores / n_items**2)
         of_first, _ = expected_scores(fold.items, cells, fold.ranking[:k])
         fixed.append(of_first - cells.score)
     if not errors:
@@ -203,25 +212,6 @@ def cross_validated(selection: Selection) -> Tried:
     misfit = [added_variance(*each, weight) for each in zip(error, variance, strict=True)]
     fixed_error = root_mean_square(np.concatenate(fixed), weight)
     return Tried(np.array(misfit), root_mean_square(error[-1], weight), fixed_error)
-
-
-def _simulated(
-    items: ItemParameters | ItemBank, cells: Cells, pool: Places, k: int
-) -> tuple[Array, Array]:
-    """Scores and their variances after 0, 1, …, k items, (k + 1, n), of tests of respondents.
-
-    Scores are of the items that each answered, and only these are asked: k or more of the pool.
-    """
-    n_items = cells.answered.sum(axis=1)
-    state = begun(items, pool, cells.answered)
-    right, everyone = cells.right[:, pool].astype(np.float64), np.arange(len(n_items))
-    path = [state.moments]
-    for _ in range(k):
-        asked = state.criterion.argmin(axis=1)
-        state = state.after(asked, right[everyone, asked])
-        path.append(state.moments)
-    scores, variances = np.array(path).transpose(1, 0, 2)
-    return scores / n_items, variances / n_items**2
 
 
 class AdaptiveTest:

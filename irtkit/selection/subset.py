@@ -113,8 +113,21 @@ class ItemCovariance(NamedTuple):
         else:
             places = like.places
             allowed = like.allowed
-        of_population = _one_ability if result.n_abilities == 1 else _several_abilities
-        items, rising, p, weight = of_population(result, places)
+        items: Any
+        if result.n_abilities == 1:  # at abilities in SDs
+            items = result.parameters.standardised(result.latent_sd, result.latent_mean)
+            items = items.chosen(places)
+            rising = items.discrimination > 0
+            theta = _TUNED.spread * np.linspace(-_TUNED.reach, _TUNED.reach, _TUNED.n_nodes)
+            weight = np.exp(-0.5 * (theta / _TUNED.spread) ** 2)
+            p = items.probability(theta)
+        else:  # at draws of abilities
+            items = ItemBank.of(result).chosen(places)
+            rising = result.p_negative[places] < _TUNED.may_rise
+            root = np.linalg.cholesky(result.ability_correlation)
+            normal = np.random.default_rng(0).standard_normal((_TUNED.n_draws, len(root)))
+            weight = np.ones(_TUNED.n_draws)
+            p = result.parameters.chosen(places).probability(_TUNED.spread * normal @ root.T)
         patterns = result.patterns
         rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
         cells = Cells.of(patterns, rows, places)
@@ -122,7 +135,7 @@ class ItemCovariance(NamedTuple):
         for row in np.flatnonzero((cells.tried == 0).any(axis=1)):
             missing = cells.tried[row] == 0
             answers[row, missing] = result.expected(rows[row : row + 1], places[missing])[0]
-        return cls(places, allowed, items, rising, p, weight, answers)
+        return cls(places, allowed, items, rising, p, weight / weight.sum(), answers)
 
     def factored(self) -> tuple[Single, Array]:
         """F and the diagonal of D."""
@@ -166,25 +179,6 @@ class ItemCovariance(NamedTuple):
             left[pivot] = False
             taken.append(pivot)
         return np.array(taken, dtype=np.intp)
-
-
-def _one_ability(result: Any, places: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
-    """Items in SDs of ability, which of them rise, P(right) at abilities, and their weights."""
-    items = result.parameters.standardised(result.latent_sd, result.latent_mean).chosen(places)
-    theta = _TUNED.spread * np.linspace(-_TUNED.reach, _TUNED.reach, _TUNED.n_nodes)
-    weight = np.exp(-0.5 * (theta / _TUNED.spread) ** 2)
-    return items, items.discrimination > 0, items.probability(theta), weight / weight.sum()
-
-
-def _several_abilities(result: Any, places: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
-    """Return the same of several abilities, at draws of them."""
-    root = np.linalg.cholesky(result.ability_correlation)
-    normal = np.random.default_rng(0).standard_normal((_TUNED.n_draws, len(root)))
-    drawn = _TUNED.spread * normal @ root.T
-    p = result.parameters.chosen(places).probability(drawn)
-    weight = np.full(_TUNED.n_draws, 1 / _TUNED.n_draws)
-    rising = result.p_negative[places] < _TUNED.may_rise
-    return ItemBank.of(result).chosen(places), rising, p, weight
 
 
 def refits(
@@ -335,7 +329,15 @@ class Selection(Printed):
         if isinstance(items, ItemBank):
             return replace(items.chosen(self.covariance.places), selected=True)
         counted = np.isin(np.arange(len(self.result.item_labels)), self.covariance.places)
-        return replace(items, selected=True, counted=counted, misfit=self._misfit)
+
+        def misfit(known: NDArray[np.bool_], asked: Places, *, of_all: bool) -> float:
+            """Variance that the model does not explain, cross-validated for the first items."""
+            if {*self.places[: len(asked)]} != {*asked}:
+                return misfit_of(self.result, known, asked, of_all=of_all)
+            of_sizes = self._table["misfit"].to_numpy() ** 2
+            return float(np.interp(len(asked), self._sizes, of_sizes))
+
+        return replace(items, selected=True, counted=counted, misfit=misfit)
 
     @property
     def places(self) -> Places:
@@ -389,13 +391,6 @@ class Selection(Printed):
         errors, variances, weights = np.stack(joined, axis=1)
         return errors, variances, weights
 
-    def _misfit(self, known: NDArray[np.bool_], asked: Places, *, of_all: bool) -> float:
-        """Variance that the model does not explain, cross-validated for the first of the items."""
-        if {*self.places[: len(asked)]} != {*asked}:
-            return misfit_of(self.result, known, asked, of_all=of_all)
-        of_sizes = self._table["misfit"].to_numpy() ** 2
-        return float(np.interp(len(asked), self._sizes, of_sizes))
-
     def shown(self) -> Shown:
         """Return the selected items, and how well they predict the full score."""
         columns = ["rank", "discrimination", "difficulty", "average_error"]
@@ -406,12 +401,9 @@ class Selection(Printed):
         sentences = [
             f"{len(self.items)} of {len(self.covariance.places)} items",
             f"error of the score in percentage points, cross-validated (RMSE): {listed}",
-            *(
-                []
-                if self.result.patterns.complete
-                else ["this error is too large, as answers are missing"]
-            ),
         ]
+        if not self.result.patterns.complete:
+            sentences.append("this error is too large, as answers are missing")
         return Shown("", self.item_table[columns], findings=sentences)
 
 
