@@ -16,7 +16,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_unique, short
 from irtkit.findings import Finding, ReadingError, failed
-from irtkit.responses.proposals import Seen, ask, proposals
+from irtkit.responses.proposals import ask, proposals
 from irtkit.responses.vocabulary import MARKS, RIGHT, WRONG
 
 if TYPE_CHECKING:
@@ -71,17 +71,19 @@ class Marking(NamedTuple):
         order: object = None,
     ) -> Marking:
         """Check arguments of the same names and return the marking."""
-        given = {"right": right, "wrong": wrong, "missing": missing}
-        words: Any = {name: _words(name, value) for name, value in given.items()}
+        named = {"right": right, "wrong": wrong, "missing": missing}
+        words: Any = {name: _words(name, value) for name, value in named.items()}
         if wrong is not None and right is None:
             raise ValueError("wrong needs right: name the words for both")
         if right is not None and threshold is not None:
             raise ValueError("threshold is for scores and right is for words: pass one of them")
         for name, other in (("right", "wrong"), ("right", "missing"), ("wrong", "missing")):
-            if both := words[name] & words[other]:
-                raise ValueError(f"{name} and {other} both name {short(next(iter(both)))}")
+            for word in words[name] & words[other]:
+                raise ValueError(f"{name} and {other} both name {short(word)}")
         if score_range is None:
-            return cls(None if threshold is None else check_number("threshold", threshold), **words)
+            if threshold is not None:
+                threshold = check_number("threshold", threshold)
+            return cls(threshold, **words)
         if right is not None or threshold is not None:
             raise ValueError("score_range is for scores, and threshold and right are for marks")
         if order is not None:
@@ -90,9 +92,12 @@ class Marking(NamedTuple):
             return cls(**words, score_range=(0, len(levels) - 1), order=levels)
         if not hasattr(score_range, "items"):
             return cls(**words, score_range=_range(score_range))
-        by_item = {str(item): _range(pair) for item, pair in score_range.items()}
-        kind = Ranges if isinstance(score_range, Ranges) else dict
-        return cls(**words, score_range=kind(by_item))
+        ranges: dict[str, tuple[float, float]] = {}
+        if isinstance(score_range, Ranges):
+            ranges = Ranges()
+        for item, pair in score_range.items():
+            ranges[str(item)] = _range(pair)
+        return cls(**words, score_range=ranges)
 
     @property
     def of_scores(self) -> bool:
@@ -156,8 +161,9 @@ class Marking(NamedTuple):
 
     def check_items(self, items: Sequence[str]) -> None:
         """Refuse a range of an item that is not there."""
-        named = isinstance(self.score_range, dict) and not isinstance(self.score_range, Ranges)
-        for name in self.score_range if named else ():  # type: ignore[union-attr]
+        if not isinstance(self.score_range, dict) or isinstance(self.score_range, Ranges):
+            return
+        for name in self.score_range:
             if name not in items:
                 raise ValueError(f"score_range names {short(name)}, which is not an item")
 
@@ -217,6 +223,8 @@ class Coder:
         and `columns` are the numbers of respondents and items, broadcast to the cells. Ranges by
         item look up its label among `items`, at its number.
         """
+        import pandas as pd
+
         low: Any = 0.0
         high: Any = 1.0
         if isinstance(ranges := self.marking.score_range, tuple):
@@ -233,26 +241,25 @@ class Coder:
         points = codes < INVALID
         self.n_invalid += int(np.count_nonzero(invalid))
         self.n_points += int(np.count_nonzero(points))
-        odd = invalid | (codes == 0) if self.marking.wrong_by_default else invalid
+        odd = invalid
+        if self.marking.wrong_by_default:
+            odd = invalid | (codes == 0)
         if codes.dtype.kind == "f":
-            scores = (codes % 1 > 0) & (True if trials is None else trials == 1)
+            scores = codes % 1 > 0
+            if trials is not None:
+                scores &= trials == 1
             self.n_scores += int(np.count_nonzero(scores))
             odd = invalid | scores if self.counted else odd
         if odd.any():
-            self._remember(cells, codes, rows, columns, odd)
-        return np.where(points, INVALID - codes, codes) if points.any() else codes, trials
-
-    def _remember(self, cells: Any, codes: Any, rows: Any, columns: Any, odd: Any) -> None:
-        """Keep odd responses, of which there may be a million."""
-        import pandas as pd
-
-        # so many odd responses are kept for remedies
-        places = np.flatnonzero(odd)[: 10**6 - sum(map(len, self._odd))]
-        kept = {"row": rows, "column": columns, "value": cells, "code": codes}
-        of_cells = {
-            name: np.broadcast_to(each, cells.shape).flat[places] for name, each in kept.items()
-        }
-        self._odd.append(pd.DataFrame(of_cells).astype({"value": object}))
+            room = 10**6 - sum(map(len, self._odd))  # so many are kept for remedies
+            places = np.flatnonzero(odd)[:room]
+            kept = {"row": rows, "column": columns, "value": cells, "code": codes}
+            for name, array in kept.items():
+                kept[name] = np.broadcast_to(array, cells.shape).flat[places]
+            self._odd.append(pd.DataFrame(kept).astype({"value": object}))
+        if points.any():
+            codes = np.where(points, INVALID - codes, codes)
+        return codes, trials
 
     @cached_property
     def odd(self) -> pd.DataFrame:
@@ -262,18 +269,20 @@ class Coder:
         """
         import pandas as pd
 
-        nothing = pd.DataFrame(columns=["row", "column", "value", "code"])
-        together = pd.concat(self._odd, ignore_index=True) if self._odd else nothing
+        together = pd.DataFrame(columns=["row", "column", "value", "code"])
+        if self._odd:
+            together = pd.concat(self._odd, ignore_index=True)
         which, values = distinct(together["value"].to_numpy())
         plain = np.array([*map(plain_value, values), ""], object)
         return together.assign(plain=plain[which])
 
     def _coded(self, cells: Array, low: Any, high: Any) -> tuple[Array, Any]:
         marking = self.marking
-        numbers = cells.dtype.kind in "biuf"
-        if numbers and not (marking.right or marking.order):
+        numeric = cells.dtype.kind in "biuf"
+        if numeric and not (marking.right or marking.order):
             self._has_numbers = True
-            codes = (cells >= (1 if marking.threshold is None else marking.threshold)).astype("i1")
+            least = 1 if marking.threshold is None else marking.threshold
+            codes = (cells >= least).astype(np.int8)
             valid = codes == cells
             absent = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros_like(valid)
             for word in marking.missing:
@@ -286,19 +295,23 @@ class Coder:
             values = cells.astype(np.float64)
             values[absent] = np.nan
             return marking.codes(values, low, high), None
-        kind = cells.dtype.newbyteorder("=") if numbers else object
+        kind = cells.dtype.newbyteorder("=") if numeric else object
         which, values = distinct(cells.astype(kind, copy=False).ravel())
-        plain = [*map(plain_value, values)]
-        of_distinct = np.array([*map(marking.number, plain), marking.number("")])
-        if marking.reads_words:
-            self._has_numbers |= any(isinstance(value, float) for value in plain)
-            for word, value in zip(plain, values, strict=True):
-                if word in RIGHT or word in WRONG:
-                    self.words.setdefault(str(word), str(value).strip())
-        counts = [marking.counts(value) for value in plain]
-        n_trials = np.array([1 if pair is None else max(pair[1], 1) for pair in (*counts, None)])
-        trials = n_trials[which].reshape(cells.shape) if n_trials.max() > 1 else None
-        return marking.codes(of_distinct[which].reshape(cells.shape), low, high), trials
+        numbers, n_trials = [], []
+        for value in (*values, ""):  # the last one is missing
+            plain = plain_value(value)
+            counts = marking.counts(plain)
+            numbers.append(marking.number(plain))
+            n_trials.append(1 if counts is None else max(counts[1], 1))
+            if marking.reads_words:
+                self._has_numbers |= isinstance(plain, float)
+                if plain in RIGHT or plain in WRONG:
+                    self.words.setdefault(str(plain), str(value).strip())
+        of_cells = np.array(numbers)[which].reshape(cells.shape)
+        trials = None
+        if max(n_trials) > 1:
+            trials = np.array(n_trials)[which].reshape(cells.shape)
+        return marking.codes(of_cells, low, high), trials
 
     @property
     def mixed(self) -> bool:
@@ -307,6 +320,16 @@ class Coder:
             return False
         alone = any(self.words.keys() <= right | wrong for right, wrong in MARKS)
         return self._has_numbers or self.counted or self.n_invalid > 0 or not alone
+
+    @property
+    def n_wrong(self) -> int:
+        """Number of wrong responses."""
+        return self.n_given - self.n_right - self.n_scores - self.n_invalid
+
+    @property
+    def most_are_read(self) -> bool:
+        """Whether most responses can be read."""
+        return 2 * self.n_invalid < self.n_given
 
     @property
     def unusual(self) -> bool:
@@ -318,12 +341,13 @@ class Coder:
         if self.counted:
             return [Finding("trials-read", "note")]
         if self.words:
-            right = [spelled for word, spelled in self.words.items() if word in RIGHT]
-            wrong = [spelled for word, spelled in self.words.items() if word in WRONG]
-            return [Finding("words-read", "note", {"right": right, "wrong": wrong})]
+            words: dict[str, list[str]] = {"right": [], "wrong": []}
+            for plain, written in self.words.items():
+                words["right" if plain in RIGHT else "wrong"].append(written)
+            return [Finding("words-read", "note", words)]
         if self.marking.right and not self.n_right:
-            words = {"words": sorted(map(str, self.marking.right))}
-            return [Finding("none-right", "warning", words)]
+            values = {"words": sorted(map(str, self.marking.right))}
+            return [Finding("none-right", "warning", values)]
         flat = n_respondents > 1 and self.n_right in {0, self.n_given}
         if self.marking.threshold is None or not flat:
             return []
@@ -347,7 +371,9 @@ class Coder:
 
         If most are readable, a range is for the items of the others alone.
         """
-        odd = self.odd if self.counted else self.odd[self.odd["code"] <= INVALID]
+        odd = self.odd
+        if not self.counted:
+            odd = odd[odd["code"] <= INVALID]
         once = odd.drop_duplicates("plain")[:1000]
         written: dict[Any, object] = once.set_index("plain")["value"].to_dict()
         if self.counted or any(map(self.marking.counts, written)):
@@ -357,9 +383,7 @@ class Coder:
         first = odd.iloc[0]
         item = items[first["column"]]
         cell = {"respondent": respondents[first["row"]], "item": item, "value": first["value"]}
-        n_wrong = self.n_given - self.n_right - self.n_scores - self.n_invalid
-        seen = Seen(self.n_given, self.n_invalid, n_wrong, self.n_scores)
-        code, remedies = proposals(written, self.marking, seen)
+        code, remedies = proposals(written, self)
         ranges = self.marking.score_range
         if ranges is not None and isinstance(first["plain"], float):
             code = "outside-range"
@@ -367,11 +391,12 @@ class Coder:
             ends = ranges if isinstance(ranges, tuple) else ranges.get(item, (0.0, 1.0))
             cell["low"], cell["high"] = ends
         strange = np.unique(odd["column"])
-        for k, remedy in enumerate(remedies if 2 * len(strange) <= len(items) else ()):
-            pair = remedy.settings.get("score_range")
-            if isinstance(pair, tuple) and "levels" not in remedy.settings:
-                by_item = {items[j]: pair for j in strange[:10]}
-                remedies[k] = ask(remedy.purpose, score_range=by_item)
+        if 2 * len(strange) <= len(items):
+            for k, remedy in enumerate(remedies):
+                pair = remedy.settings.get("score_range")
+                if isinstance(pair, tuple) and "levels" not in remedy.settings:
+                    by_item = {items[j]: pair for j in strange[:10]}
+                    remedies[k] = ask(remedy.purpose, score_range=by_item)
         return failed(code, *remedies, **cell, more=self.n_invalid - 1)
 
 

@@ -17,7 +17,7 @@ from irtkit.findings import Finding, ReadingError, Remedy
 from irtkit.responses import Source
 from irtkit.responses.columns import is_long, item_positions, long_roles, matched
 from irtkit.responses.marking import INVALID, MISSING, Coder, Marking, plain_value
-from irtkit.responses.proposals import Seen, proposals
+from irtkit.responses.proposals import proposals
 from tests.crowds import crowd
 
 VALUES = [[1, 0, -1], [0, 1, 1], [1, 1, 0]]
@@ -220,8 +220,9 @@ def test_settings_that_contradict_each_other_are_refused(settings, message):
 ])  # fmt: skip
 def test_values_that_cannot_be_read_have_a_remedy(invalid, settings, code, proposed, *, safe):
     values = {plain_value(value): value for value in invalid}
-    seen = Seen(n_given=4, n_invalid=3, n_wrong=0, n_scores=0)
-    kind, remedies = proposals(values, Marking.of(**settings), seen)
+    coder = Coder(Marking.of(**settings))
+    coder.n_given, coder.n_invalid, coder.n_right = 4, 3, 1
+    kind, remedies = proposals(values, coder)
     assert (kind, remedies[0].settings, remedies[0].safe) == (code, proposed, safe)
 
 
