@@ -71,7 +71,8 @@ def read_evalplus(path: Path, _: Described) -> list[Samples]:
         task, _slash, item = problem.rpartition("/")
         names = path, respondent.replace("--", "/", 1), task or "evalplus", "eval_results", written
         samples = by_task.setdefault(task, Samples(*names, default="plus"))
-        base, plus = attempt["base_status"], attempt.get("plus_status")
+        base = attempt["base_status"]
+        plus = attempt.get("plus_status")
         position = samples.sample(item, "base", base == "pass")
         if plus is not None:
             samples.add_marks(position, {"plus": base == plus == "pass"})
@@ -133,7 +134,8 @@ def read_swe_bench(path: Path, _: Described) -> list[Samples]:
     respondent, run = _names(path)
     (written,) = re.findall(r"^\d{8}(?=_)", respondent) or [""]
     samples = Samples(path, respondent, "swe-bench", "instances", written, run)
-    errors, results = set[str](), dict[str, float | None]()
+    errors = set[str]()
+    results = dict[str, float | None]()
     if "resolved_ids" in report:
         samples.version = str(report.get("schema_version", 1))
         values: dict[str, float | None] = {"resolved_ids": 1.0, **dict.fromkeys(_MISSING)}

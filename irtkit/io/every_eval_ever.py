@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 
     _Marks = dict[str | None, tuple[Measure, Measure]]
 
-_CORRECT, _SCORE = "is_correct", "score"
+_CORRECT = "is_correct"
+_SCORE = "score"
 _OF_ANSWERS = ("epoch", "stop_reason")  # Metadata that the converter of Inspect writes.
-_TOKENS, _LATENCY = (Measure("output_tokens"), Measure("total_tokens")), (Measure("latency_ms"),)
+_TOKENS = (Measure("output_tokens"), Measure("total_tokens"))
+_LATENCY = (Measure("latency_ms"),)
 
 
 def read(path: Path, described: Described) -> list[Samples]:
@@ -80,7 +82,8 @@ def read(path: Path, described: Described) -> list[Samples]:
 
 def _add(samples: Samples, record: Record, marks: _Marks) -> None:
     get = record.get
-    item, content = get("sample_id"), get("sample_hash")
+    item = get("sample_id")
+    content = get("sample_hash")
     item = item if item.__class__ is str else name_of(item, "sample_id")
     position = samples.position(item, content, _describe, record)
     samples.n_samples += 1
@@ -88,7 +91,8 @@ def _add(samples: Samples, record: Record, marks: _Marks) -> None:
         samples.fail(get("error"))
         return
     evaluation = record["evaluation"]
-    correct, score = score_of(evaluation.get(_CORRECT)), score_of(evaluation.get(_SCORE))
+    correct = score_of(evaluation.get(_CORRECT))
+    score = score_of(evaluation.get(_SCORE))
     if correct is None or score is None:
         raise ValueError(f"is_correct and score must be numbers, got {evaluation!r:.80}")
     result = get("evaluation_result_id")
@@ -137,7 +141,8 @@ def _join(evaluations: list[Samples]) -> None:
             of_filter = Measure(measure.metric, ", ".join(filter(None, filters)))
             name = measure if measure in samples.not_marks else of_filter
             scores[name] = [numbers[k] for k in positions], values
-    first.task, first.scores = first.task.rpartition("/")[0], scores
+    first.task = first.task.rpartition("/")[0]
+    first.scores = scores
     first.n_samples = sum(samples.n_samples for samples in evaluations)
     first.n_failed = sum(samples.n_failed for samples in evaluations)
     first.doubt = next((samples.doubt for samples in evaluations if samples.doubt), None)
@@ -178,7 +183,8 @@ def _marks_of(aggregate: Record) -> _Marks:
     """Marks of each aggregate result, named by its metric if the names differ."""
     names: dict[str | None, str] = {}
     for result in entries_of(aggregate.get("evaluation_results")):
-        config, key = at(result, "metric_config"), at(result, "evaluation_result_id")
+        config = at(result, "metric_config")
+        key = at(result, "evaluation_result_id")
         name = at(config, "metric_id") or at(config, "metric_name")
         if isinstance(name, str) and isinstance(key, str):
             names[key] = name

@@ -111,7 +111,8 @@ def read_helm(path: Path, described: Described) -> list[Samples]:
 
 def _helm_item(instance: Any) -> Item:
     text = text_of(at(instance, "input", "text"))
-    choices, right = list[str](), list[str]()
+    choices = list[str]()
+    right = list[str]()
     for reference in entries_of(at(instance, "references")):
         if answer := text_of(at(reference, "output", "text")):
             choices.append(answer)
@@ -194,7 +195,8 @@ def read_openml(path: Path, described: Described) -> list[Samples]:
     https://github.com/openml/openml-python (openml/runs/run.py),
     https://www.cs.waikato.ac.nz/ml/weka/arff.html
     """
-    task, names = "", list[str]()
+    task = ""
+    names = list[str]()
     with open_text(path) as text:
         numbered = enumerate(map(str.strip, text), start=1)
         lines = ((n, line) for n, line in numbered if line and not line.startswith("%"))
@@ -253,7 +255,8 @@ def read_openai_evals(path: Path, _: Described) -> list[Samples]:
     system = ",".join(map(str, entries_of(spec.get("completion_fns"))))
     task, when, run = (str(spec.get(key) or "") for key in ("eval_name", "created_at", "run_id"))
     samples = Samples(path, system, task, "record", when, run)
-    samples.unfinished, samples.not_marks = "no final report", frozenset(_USAGE)
+    samples.unfinished = "no final report"
+    samples.not_marks = frozenset(_USAGE)
     marked: set[int] = set()
 
     def add(event: Record) -> None:
@@ -262,8 +265,11 @@ def read_openai_evals(path: Path, _: Described) -> list[Samples]:
             return
         item = name_of(event.get("sample_id"), "sample_id")
         item = item.removeprefix(f"{spec.get('base_eval')}.{spec.get('split')}.")
-        position, kind, data = samples.position(item), event.get("type"), event.get("data")
-        sample, data = samples.items[item], fields_of(data)
+        position = samples.position(item)
+        kind = event.get("type")
+        data = event.get("data")
+        sample = samples.items[item]
+        data = fields_of(data)
         if kind == "sampling":
             samples.add_numbers(position, data.get("usage"), _USAGE)
             said = [at(each, "content") for each in entries_of(data.get("prompt"))]
@@ -294,7 +300,8 @@ def read_promptfoo(path: Path, _: Described) -> list[Samples]:
     document = json_document(path)
     results = fields_of(at(document, "results"))
     task = text_of(at(document, "config", "description")) or "promptfoo"
-    written, run = str(results.get("timestamp") or ""), str(at(document, "evalId") or "")
+    written = str(results.get("timestamp") or "")
+    run = str(at(document, "evalId") or "")
     prompts = {str(k): prompt for k, prompt in enumerate(entries_of(results.get("prompts")))}
     n_prompts = Counter(str(at(prompt, "provider")) for prompt in prompts.values())
     by_system: dict[str, Samples] = {}
@@ -306,7 +313,8 @@ def read_promptfoo(path: Path, _: Described) -> list[Samples]:
         if system not in by_system:
             names = path, system, task, "3", written, run
             by_system[system] = Samples(*names, default="success", not_marks=frozenset(_EFFORT))
-        samples, case = by_system[system], record.get("testCase")
+        samples = by_system[system]
+        case = record.get("testCase")
         test = [at(case, field) for field in ("vars", "assert", "description")]
         item = hash_of(json.dumps(test, sort_keys=True))
         position = samples.position(item)
@@ -356,7 +364,8 @@ def read_opencompass(path: Path, _: Described) -> list[Samples]:
     all runs of a sample in one detail, which are repeats. A sample without a mark is missing.
     https://github.com/open-compass/opencompass, opencompass/tasks/openicl_eval.py
     """
-    folder, task = path.absolute().parent, named_by_file(path, "")
+    folder = path.absolute().parent
+    task = named_by_file(path, "")
     details = at(json_document(path), "details")
     named = [(str(at(detail, "example_abbr")), detail) for detail in entries_of(details)]
     named += [(key, detail) for key, detail in fields_of(details).items() if key != "type"]

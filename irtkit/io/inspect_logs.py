@@ -65,8 +65,10 @@ def read(path: Path, described: Described) -> list[Samples]:
     evaluation = at(header, "eval")
     if not isinstance(evaluation, dict) or not isinstance(summaries, list):
         raise ValueError("the log needs a record of the evaluation ('eval') and a list of samples")
-    status, package = header.get("status"), at(evaluation, "packages", "inspect_ai")
-    ids, epochs = at(evaluation, "dataset", "sample_ids"), at(evaluation, "config", "epochs")
+    status = header.get("status")
+    package = at(evaluation, "packages", "inspect_ai")
+    ids = at(evaluation, "dataset", "sample_ids")
+    epochs = at(evaluation, "config", "epochs")
     stopping = at(header, "results", "early_stopping")
     samples = Samples(
         path,
@@ -137,7 +139,8 @@ def _described(record: Record) -> Item:
     if choices:
         metadata["choices"] = choices
         metadata["n_options"] = len(entries_of(record.get("choices")))
-    text, target = text_of(record.get("input")), text_of(record.get("target"))
+    text = text_of(record.get("input"))
+    target = text_of(record.get("target"))
     if text is None:
         return Item(None, text, target, metadata)
     content = f"{text[:_COMPARED]}\0{(target or '')[:_COMPARED]}"

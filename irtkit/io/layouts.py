@@ -176,7 +176,8 @@ def _name_systems(tables: dict[Path, Table], settings: Settings, findings: list[
     """
     if settings.respondent is not None and "respondent" not in listed(settings.respondent):
         return
-    nameless, unlabelled = {}, {}
+    nameless = {}
+    unlabelled = {}
     for path, table in tables.items():
         of_items = _with_items(table)
         if not of_items.is_long(settings):
@@ -256,12 +257,14 @@ def _with_columns(table: Table, labels: dict[str, str]) -> Table:
     import pandas as pd
     import pyarrow as pa
 
-    names, n = [*labels.values()], len(labels)
+    names = [*labels.values()]
+    n = len(labels)
 
     def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
         kept = [k - n for k in positions if k >= n]
         for block, done in table.columns(kept or [0]):
-            places, others = np.zeros(len(block[0]), np.int32), iter(block)
+            places = np.zeros(len(block[0]), np.int32)
+            others = iter(block)
             yield (
                 [
                     next(others) if k >= n else pa.DictionaryArray.from_arrays(places, [names[k]])

@@ -54,7 +54,8 @@ def read(path: Path, described: Described) -> list[Samples]:
     turns: Counter[int] = Counter()
 
     def add(record: Record) -> None:
-        item, chosen = record.get("doc_id"), record.get("filter")
+        item = record.get("doc_id")
+        chosen = record.get("filter")
         item = str(item) if item.__class__ is int else name_of(item, "doc_id")
         position = samples.position(item, text_of(record.get("doc_hash")), _describe, record)
         samples.n_samples += 1
@@ -102,8 +103,11 @@ def _prompt(arguments: Any) -> str | None:
 
 def _begun(path: Path, described: Described) -> tuple[Samples, Any]:
     """Samples of the respondent and task that the results or the names of files give."""
-    respondent, results = path.absolute().parent.name.replace("__", "/") or "model", None
-    task, written, version = path.name.partition(".json")[0].removeprefix("samples_"), "", "unknown"
+    respondent = path.absolute().parent.name.replace("__", "/") or "model"
+    results = None
+    task = path.name.partition(".json")[0].removeprefix("samples_")
+    written = ""
+    version = "unknown"
     if named := _FILE.fullmatch(path.name):
         task, written = named.groups()
         of_time = [path.with_name(f"results_{written}.json")]

@@ -76,7 +76,8 @@ _COMPANIONS = (
 """Name and first characters of files that describe logs next to them, and names of these logs."""
 BESIDE = "beside"  # Instead of a format: the file describes the logs next to it.
 _MARK = ["run", "n", "metric", "filter", "measure", "is_mark", "binary"]
-_SYSTEM, _KIND = ["respondent", "task"], ["format", "task"]
+_SYSTEM = ["respondent", "task"]
+_KIND = ["format", "task"]
 _REPEATS = {"count": "count", "first": "first", "last": "last", "majority": "mean>=0.5"}
 _CHOICES = tuple(Remedy({"repeats": rule}, purpose) for purpose, rule in _REPEATS.items())
 _JUDGE = re.compile("judge|grade|rater|rating")  # Metrics that models or people give.
@@ -332,7 +333,8 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
         findings += samples
     marks = _chosen_marks(logs, runs, settings)
     items = _chosen_items(logs, runs)
-    respondents, labels = tuple(runs["respondent"].unique()), tuple(items.index)
+    respondents = tuple(runs["respondent"].unique())
+    labels = tuple(items.index)
     records = []
     for (task, _, _), item in map([*logs.described.items()].__getitem__, items):
         fields = {"task": task, "text": item.text, "target": item.target}
@@ -355,7 +357,8 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
     values = answers["value"].to_numpy()
     if settings.errors is not None:
         values = np.where(answers["error"], np.nan, values)
-    coder, names = Coder(settings.marking), (respondents, labels)
+    coder = Coder(settings.marking)
+    names = (respondents, labels)
     codes, _ = coder.codes(values, row, column, labels)
     coder.refuse(*names)
     findings += coder.notes(len(respondents))
@@ -462,7 +465,8 @@ def _newest(logs: Logs, runs: pd.DataFrame, findings: list[Finding]) -> pd.DataF
     in_time = runs.sort_values("written", ascending=False, kind="stable")
     older = _behind(logs, in_time, _SYSTEM)
     for run, newer in older.items():
-        older_run, newer_runs = runs.loc[run], runs.loc[newer]
+        older_run = runs.loc[run]
+        newer_runs = runs.loc[newer]
         status = next(filter(None, newer_runs["unfinished"]), "")
         written = older_run["written"]
         unknown = not written or written in newer_runs["written"].tolist()
@@ -494,7 +498,8 @@ def _chosen_marks(logs: Logs, runs: pd.DataFrame, settings: Settings) -> pd.Data
         _check_known(argument, getattr(settings, argument), names)
     chosen: list[pd.DataFrame] = []
     for group, common in kinds:
-        task, marks = group["task"].iloc[0], logs.of_runs(group)
+        task = group["task"].iloc[0]
+        marks = logs.of_runs(group)
         if common.empty:
             by_run = marks.groupby("run")["measure"].agg(list)
             (system, names), (other, others) = zip(
@@ -520,7 +525,9 @@ def _common(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str:
-    task, default, given = runs["task"].iloc[0], runs["default"].iloc[0], listed(settings.metric)
+    task = runs["task"].iloc[0]
+    default = runs["default"].iloc[0]
+    given = listed(settings.metric)
     marks = common[common["is_mark"]].sort_values("binary", ascending=False, kind="stable")
     names = marks["metric"].unique().tolist()
     named = [name for name in given if name in common["metric"].tolist()][:1]

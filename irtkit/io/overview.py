@@ -151,7 +151,9 @@ def _files_of(
     path: str | os.PathLike[str], settings: dict[str, Any]
 ) -> tuple[Overview, logs.Logs | None]:
     """Formats of the files of a path, and the logs among them, None if there are none."""
-    name, file, form = os.fspath(path), as_path(path).expanduser(), settings.get("format")
+    name = os.fspath(path)
+    file = as_path(path).expanduser()
+    form = settings.get("format")
     if not logs.stands_for_several(file):
         head = head_of(file)
         if logs.log_format(file, head, alone=True) not in logs.LOG_FORMATS:

@@ -125,7 +125,8 @@ def read_responses(
         raise ValueError(
             "key is for answers, and threshold, right and score_range are for marks. Pass one"
         )
-    declared, others = score_range, (key, threshold, right)
+    declared = score_range
+    others = (key, threshold, right)
     if levels is True and any(setting is not None for setting in others):
         raise ValueError(
             "levels=True is for numbers, and key, threshold and right are for other marks"

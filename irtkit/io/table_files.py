@@ -54,7 +54,8 @@ def parquet_table(path: Path) -> Table:
     from pyarrow import types
 
     with parquet_file(path) as file:
-        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+        schema = file.schema_arrow
+        n_rows = file.metadata.num_rows
     stored = (schema.pandas_metadata or {}).get("index_columns", [])
     index = [name for name in stored if isinstance(name, str)]
     nameless = {name for name in index if name.startswith("__index_level_")}
@@ -113,7 +114,8 @@ def py_irt_table(path: Path) -> Table:
     rows: dict[str, dict[str, Any]] = {}
 
     def add(record: dict[str, Any]) -> None:
-        subject, responses = record["subject_id"], record["responses"]
+        subject = record["subject_id"]
+        responses = record["responses"]
         if not isinstance(subject, str | int) or not isinstance(responses, dict):
             raise ValueError('the line is not {"subject_id": "…", "responses": {"item": 1, …}}')
         if str(subject) in rows:

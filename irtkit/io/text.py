@@ -48,7 +48,8 @@ def naming(file: Path, option: str = "") -> Iterator[None]:
         raise
     except (ValueError, TypeError, *DAMAGES) as error:
         damaged = isinstance(error, (UnicodeDecodeError, *DAMAGES))
-        code, message = "damaged" if damaged else "file", str(error)
+        code = "damaged" if damaged else "file"
+        message = str(error)
         if isinstance(error, DAMAGES):
             message = f"the compressed data are damaged: {error}"
         elif isinstance(error, UnicodeDecodeError):
@@ -170,10 +171,14 @@ def _column_blocks(
         include_columns=chosen, column_types=words, strings_can_be_null=True, null_values=[""]
     )
     parse = pc.ParseOptions(delimiter=separator, newlines_in_values=True)
-    rest, n_lines, first, ended = b"", 0, n_header, False
+    rest = b""
+    n_lines = 0
+    first = n_header
+    ended = False
     while not ended:
         chunk = handle.read(_BLOCK_BYTES)
-        ended, block = not chunk, (rest + chunk).removeprefix(_BYTE_ORDER_MARK if first else b"")
+        ended = not chunk
+        block = (rest + chunk).removeprefix(_BYTE_ORDER_MARK if first else b"")
         cut = len(block) if ended else block.rfind(b"\n") + 1
         block, rest = block[:cut], block[cut:]
         if not block.strip():
@@ -190,7 +195,8 @@ def _column_blocks(
             break
         for batch in columns.to_batches():
             yield batch.columns
-        n_lines, first = n_lines + block.count(b"\n"), 0
+        n_lines = n_lines + block.count(b"\n")
+        first = 0
     else:
         return
     with io.TextIOWrapper(handle, encoding="utf-8", newline="") as text:
@@ -206,7 +212,8 @@ def _is_sound(block: bytes, separator: str) -> bool:
     edge[[*b'\n\r"', ord(separator)]] = True
     text = np.frombuffer(b"\n" + block + b"\n", np.uint8)
     quotes = np.flatnonzero(text == ord('"'))
-    begin, end = quotes[::2], quotes[1::2]
+    begin = quotes[::2]
+    end = quotes[1::2]
     return len(begin) == len(end) and bool(
         edge[text[begin - 1]].all() and edge[text[end + 1]].all()
     )

@@ -140,7 +140,8 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
         return responses
     for kind in tables.keys() & {"items", "respondents"}:
         if absent := set(getattr(responses, kind)).difference(tables[kind].index):
-            side, label = _side(path, kind).name, short(min(absent))
+            side = _side(path, kind).name
+            label = short(min(absent))
             raise ValueError(
                 f"{side} lacks a row for {label}, so it is not of this file: remove it"
             )
@@ -161,7 +162,9 @@ def _known(responses: ResponseMatrix, labels: list[str]) -> dict[str, Any]:
     """What is known besides, for items as they will be read. Mixed columns are text."""
     import pandas as pd
 
-    items, systems, metrics = responses.item_table, responses.respondent_table, responses.metrics
+    items = responses.item_table
+    systems = responses.respondent_table
+    metrics = responses.metrics
     if responses.synthetic.any():
         systems = pd.DataFrame(index=[*responses.respondents]) if systems is None else systems
         systems = systems.rename_axis("respondent").assign(synthetic=responses.synthetic)
@@ -215,7 +218,8 @@ def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:
 
 def _samples(responses: ResponseMatrix, tasks: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
     """Samples of Every Eval Ever 0.3, where a missing response is a sample that failed."""
-    table, fixed = responses.item_table, list[dict[str, Any]]()
+    table = responses.item_table
+    fixed = list[dict[str, Any]]()
     columns = {} if table is None else table.astype(object).where(table.notna(), None).T.to_dict()
     for item, (task, sample) in zip(responses.items, tasks, strict=True):
         fields = columns.get(item, {}).items()
@@ -236,7 +240,8 @@ def _samples(responses: ResponseMatrix, tasks: list[tuple[str, str]]) -> Iterato
         fixed.append(record)
     now = int(time.time())
     for row, column, code in zip(*map(np.ndarray.tolist, _trials(responses)), strict=True):
-        respondent, record = responses.respondents[row], fixed[column]
+        respondent = responses.respondents[row]
+        record = fixed[column]
         run = f"{record['evaluation_name']}/{respondent.replace('/', '_')}/{now}"
         names = {"schema_version": "0.3.0", "evaluation_id": run, "model_id": respondent}
         marks: dict[str, Any] = {

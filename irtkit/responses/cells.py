@@ -68,9 +68,11 @@ class Cells:
                 marks = _with_data(marks, right)
                 trials = _with_data(trials, tried)
             elif has_scores or tried.max(initial=0) > 1:
-                marks, trials = np.ascontiguousarray(right), np.ascontiguousarray(tried)
+                marks = np.ascontiguousarray(right)
+                trials = np.ascontiguousarray(tried)
             else:
-                marks, trials = np.add(right, tried, dtype=np.int8, casting="unsafe"), None
+                marks = np.add(right, tried, dtype=np.int8, casting="unsafe")
+                trials = None
                 marks += np.int8(MISSING)
         if is_dense:
             marks = np.ascontiguousarray(marks)
@@ -272,7 +274,9 @@ class CellBuilder:
         self, repeats: str = "error", *, sparse: bool = False, shape: Shape = (0, 0)
     ) -> None:
         self._share = check_repeats(repeats)
-        self.repeats, self.sparse, self._shape = repeats, sparse, shape
+        self.repeats = repeats
+        self.sparse = sparse
+        self._shape = shape
         self.repeated = 0  # With "error", rows whose cell another row has, known after `build`.
         self.first_repeat = (-1, -1)  # Row and column of the first cell with several rows.
         # Right trials and trials of each cell, side by side.
@@ -285,7 +289,9 @@ class CellBuilder:
         """Put rows of one trial, or of several, into cells. A code below 0 is not a trial."""
         if codes.min(initial=0) < 0:
             tried = codes >= 0
-            rows, columns, codes = rows[tried], columns[tried], codes[tried]
+            rows = rows[tried]
+            columns = columns[tried]
+            codes = codes[tried]
             trials = None if trials is None else trials[tried]
         if not len(codes):
             return
@@ -340,7 +346,8 @@ class CellBuilder:
         cells, codes, tried = map(np.concatenate, zip(*each, empty, strict=True))
         self._kept = []
         order = np.argsort(cells, kind="stable")
-        cells, tried = cells[order], tried[order].astype(np.int64)
+        cells = cells[order]
+        tried = tried[order].astype(np.int64)
         right = codes[order] * tried
         if codes.dtype.kind == "f":
             right = np.where(tried > 1, np.rint(right), right)
@@ -348,9 +355,11 @@ class CellBuilder:
         n_rows = np.diff(first, append=len(cells))
         if self.repeats in {"first", "last"}:
             taken = first if self.repeats == "first" else first + n_rows - 1
-            right, tried = right[taken], tried[taken]
+            right = right[taken]
+            tried = tried[taken]
         elif len(first):
-            right, tried = np.add.reduceat(right, first), np.add.reduceat(tried, first)
+            right = np.add.reduceat(right, first)
+            tried = np.add.reduceat(tried, first)
         rows, columns = np.divmod(cells[first], 1 << _ITEM_BITS)
         if self.repeats == "error" and len(first) < self._n:
             self.repeated = self._n - len(first)

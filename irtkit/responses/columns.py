@@ -244,7 +244,8 @@ def item_positions(
 
 def matched(header: Sequence[str], names: Names) -> tuple[set[int], list[str]]:
     """Positions of columns that names or patterns such as ``q*`` match, and the other names."""
-    columns, others = set[int](), list[str]()
+    columns = set[int]()
+    others = list[str]()
     for pattern in listed(names):
         places = [
             k for k, name in enumerate(header) if name == pattern or fnmatchcase(name, pattern)

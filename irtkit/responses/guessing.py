@@ -60,7 +60,8 @@ def near_chance(matrix: ResponseMatrix) -> list[Finding]:
         expected = chance * n_tried[judged]
         excess = n_right[judged] - expected
         excess /= np.sqrt((1 - chance) * expected)
-        near, above = judged[abs(excess) <= _TUNED.reach], judged[excess > _TUNED.reach]
+        near = judged[abs(excess) <= _TUNED.reach]
+        above = judged[excess > _TUNED.reach]
         others = above if len(above) >= _TUNED.fewest else judged
         many = len(near) >= max(_TUNED.fewest, _TUNED.least_share * len(judged))
         n_guessing[n_options] = _n_blind(matrix.cells, near, others) if many else 0
@@ -83,7 +84,8 @@ def _n_blind(cells: Cells, near: NDArray[Any], others: NDArray[Any]) -> int:
     n_blind = 0
     for row in near:
         system = cells.part([row])
-        successes, trials = system.successes[0], system.trials[0]
+        successes = system.successes[0]
+        trials = system.trials[0]
         of_others = tried - trials * (row in others)
         seen = (trials > 0) & (of_others > 0)
         score = successes[seen] / trials[seen]

@@ -184,7 +184,9 @@ class Labels:
         prefixed: bool = False,
         described: bool = False,
     ) -> None:
-        self.columns, self.prefixed, self.described = columns, prefixed, described
+        self.columns = columns
+        self.prefixed = prefixed
+        self.described = described
         self.ignored = dict.fromkeys(ignored, False)
         """Labels to be left out, and whether they occurred."""
         self.names: list[str] = []

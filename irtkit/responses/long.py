@@ -106,7 +106,8 @@ class LongFrame:
             coder = self.coder
             matrix = ResponseMatrix.of_cells(self.cells, self.names)
             self.builder.refuse_repeats(self.names)
-            notes, n_given = coder.notes(len(self.names[0])), coder.n_given
+            notes = coder.notes(len(self.names[0]))
+            n_given = coder.n_given
             only_right = coder.n_right == n_given and not coder.marking.missing
             if only_right and matrix.n_missing:
                 wrong = ask("blank-wrong", right=1, wrong="")
@@ -284,7 +285,8 @@ def _long_frame(
     by_task: bool,
 ) -> LongFrame:
     """Long frame of tables that are long already."""
-    header, first = tables[0].header, roles[0]
+    header = tables[0].header
+    first = roles[0]
     ignored = [name for table in tables for name in matched(table.header, settings.ignore)[1]]
     labels = (
         Labels(
@@ -295,13 +297,15 @@ def _long_frame(
         Labels([header[k] for k in first.all_items(by_task)], ignored, prefixed=by_task),
     )
     frame = LongFrame(settings, marking, labels, targets=first.target is not None)
-    passed, size = 0, sum(table.size for table in tables)
+    passed = 0
+    size = sum(table.size for table in tables)
     shown = is_watched() and size > 10**7  # rows or bytes
     with progress_bar("reading responses", size, shown=shown) as update:
         for table, role in zip(tables, roles, strict=True):
             items = role.all_items(by_task)
             targets = [] if role.target is None else [role.target]
-            start, n_labels = 0, len(role.systems)
+            start = 0
+            n_labels = len(role.systems)
             for block, done in table.columns([*role.systems, *items, role.response, *targets]):
                 values = [*map(_values, block[n_labels + len(items) :])]
                 rows = labels[0].numbers(block[:n_labels], table.place, start)
@@ -379,7 +383,8 @@ def of_answers(
     meaning, right_meaning = np.split(plain[which], 2)
     compared = pd.notna(given) & pd.notna(target)
     codes = np.where(compared, meaning == right_meaning, MISSING).astype(np.int8)
-    n, n_right = int(compared.sum()), int(np.count_nonzero(codes == 1))
+    n = int(compared.sum())
+    n_right = int(np.count_nonzero(codes == 1))
     if not n_right:
         raise failed("no-match", n=n)
     names = respondents, items
@@ -465,7 +470,8 @@ def as_text(table: Table, positions: list[int]) -> pd.DataFrame:
     """The first rows of some columns as text, by position."""
     import pandas as pd
 
-    blocks, n = list[Any](), 0
+    blocks = list[Any]()
+    n = 0
     for block, _ in table.columns(positions):
         columns = [column if hasattr(column, "iloc") else column.to_pandas() for column in block]
         columns = [column.astype(str).reset_index(drop=True) for column in columns]
@@ -498,7 +504,8 @@ def repeated_rows(
     telling = []
     others: list[Any] = [*rows.columns.difference(cell)]
     for k in others:
-        kind, n_values = kind_of(header[k]), rows[k].nunique()
+        kind = kind_of(header[k])
+        n_values = rows[k].nunique()
         if n_values < 2 or rows.duplicated([*cell, k]).any():
             continue
         measures = (pd.to_numeric(rows[k], errors="coerce") % 1 > 0).any()

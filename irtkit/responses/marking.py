@@ -297,7 +297,8 @@ class Coder:
             return marking.codes(values, low, high), None
         kind = cells.dtype.newbyteorder("=") if numeric else object
         which, values = distinct(cells.astype(kind, copy=False).ravel())
-        numbers, n_trials = [], []
+        numbers = []
+        n_trials = []
         for value in (*values, ""):  # the last one is missing
             plain = plain_value(value)
             counts = marking.counts(plain)

@@ -260,7 +260,8 @@ class ResponseMatrix(InNotebooks):
     def scores(self) -> NDArray[np.float32]:
         """Table of scores from 0 to 1, of several trials their mean, and NaN where missing."""
         require(".scores", self)
-        right, tried = self.cells.successes, self.cells.trials
+        right = self.cells.successes
+        tried = self.cells.trials
         with np.errstate(invalid="ignore"):
             return np.asarray(np.divide(right, tried, dtype=np.float32))
 
@@ -435,7 +436,8 @@ class ResponseMatrix(InNotebooks):
         if self.synthetic.any():
             raise ValueError("synthetic respondents are not items: transpose before adding them")
         turned = self.of_cells(self.cells.transposed(), (self.items, self.respondents))
-        metrics, swapped = self.metrics, {"respondent": "item", "item": "respondent"}
+        metrics = self.metrics
+        swapped = {"respondent": "item", "item": "respondent"}
         metrics = None if metrics is None else metrics.rename(columns=swapped)
         tables = self.respondent_table, self.item_table, metrics
         return turned.with_tables(*tables, source=self.source)
@@ -471,7 +473,8 @@ class ResponseMatrix(InNotebooks):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shape, n_observed = self.n_respondents * self.n_items, self.cells.n_observed
+        shape = self.n_respondents * self.n_items
+        n_observed = self.cells.n_observed
         shown = counted(self.n_respondents, "system")
         if n_synthetic := int(self.synthetic.sum()):
             shown += f" ({n_synthetic} synthetic)"

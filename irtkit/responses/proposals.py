@@ -97,7 +97,8 @@ def _says(words: list[str]) -> bool:
 
 
 def _of_numbers(numbers: list[float], seen: Coder) -> tuple[str, list[Remedy]]:
-    low, high = numbers[0], numbers[-1]
+    low = numbers[0]
+    high = numbers[-1]
     whole = all(map(float.is_integer, numbers)) and not seen.n_scores
     scored = seen.marking.threshold is None
     threshold = ask("threshold", threshold=...)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from irtkit.responses.marking import Marking
     from irtkit.responses.matrix import ResponseMatrix
     from irtkit.responses.tables import Settings, Table
+
+
+_NUMBERS = {"outside-range", "percentages", "numbers"}  # Codes for numbers that are no marks.
 
 
 class Layout(NamedTuple):
@@ -103,17 +107,20 @@ def layout_of(table: Table, settings: Settings) -> Layout:
     usual = respondent_position(header)
     if not labels and usual is not None:
         labels = [usual]
-    if not labels:
-        _refuse_responses_as_header(header, settings.marking)
+    if not labels and _are_responses(header, settings.marking):  # there is no header
+        raise failed("no-header", names=header[1:])
     out = matched(header, settings.ignore)[0]
-    task = task_position(header, {*labels, *out}) if settings.transpose and labels else None
-    tasks = [] if task is None else [task]
+    tasks: list[int] = []
+    if settings.transpose and labels:
+        task = task_position(header, {*labels, *out})
+        tasks = [] if task is None else [task]
     cells, doubted = item_positions(header, [*tasks, *labels], out, settings.keep)
-    first = None if labels or cells[:1] != [0] else next(table.rows(), None)
-    if first is not None:
-        (values,) = _columns(table, first, [0])
-        if holds_respondents(values.tolist(), settings.marking):
-            labels, cells = [0], cells[1:]
+    if not labels and cells[:1] == [0]:
+        for first in islice(table.rows(), 1):
+            (values,) = _columns(table, first, [0])
+            if holds_respondents(values.tolist(), settings.marking):
+                labels = [0]
+                cells = cells[1:]
     if not cells:
         raise ValueError(f"the table lacks items: its one column is {short(header[0])}")
     return Layout([*tasks, *labels], len(tasks), cells, doubted)
@@ -154,50 +161,61 @@ def _columns(table: Table, block: Any, positions: list[int]) -> list[Any]:
     return columns if table.clean is None else [column.map(table.clean) for column in columns]
 
 
-def _columns_of(frame: LongFrame) -> pd.DataFrame:
-    """Numbers of responses of the columns of a wide table that were marked: of all and of kinds."""
+def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
+    """Refuse columns that are no items, and values that are no responses."""
+    settings = frame.settings
+    coder = frame.coder
+    columns = _counts_of(frame)
+    strange = {*columns.index[_are_strange(columns)]}
+    if frame.builder.repeated:
+        others = [k for k in layout.cells if k in layout.doubted or table.header[k] in strange]
+        raise _repeated(frame, table, layout, others)
+    names = [table.header[k] for k in layout.doubted]
+    # a sum that holds no responses is no item
+    doubted = [name for name in names if name not in strange or plain_name(name) not in SUMMARIES]
+    if doubted:
+        ignore = ask("ignore", ignore=[*listed(settings.ignore), *doubted])
+        raise failed("metadata-columns", ignore, ask("keep", keep="*"), columns=doubted)
+    if coder.unusual and (summaries := _summaries(frame, layout)):
+        raise ReadingError(replace(summaries[0], severity="error"))
+    if len(coder.odd):
+        _refuse_cells(frame, columns, table)
+    of_scores = settings.score_range or settings.threshold is not None
+    # invalid responses that are left are points of levels
+    if not (of_scores or settings.keep or columns["invalid"].any()):
+        _refuse_few(columns, settings)
+    coder.refuse(*frame.names)
+
+
+def _counts_of(frame: LongFrame) -> pd.DataFrame:
+    """Numbers of responses of each column of a wide table: of all, and of some kinds."""
     import pandas as pd
 
     turned = frame.settings.transpose
     labels = frame.names[0] if turned else frame.names[1]
     odd = frame.coder.odd
     places = odd["row" if turned else "column"].astype(int)
-    invalid, unread = (
-        np.bincount(places[which], minlength=len(labels))
-        for which in (odd["code"] <= INVALID, odd["code"] == INVALID)
-    )
-    tried, right = frame.cells.trials, frame.cells.successes
-    axis, has_scores = int(turned), frame.cells.has_scores
-    numbers = {
-        "given": np.count_nonzero(tried, axis) + unread,
-        "right": np.count_nonzero(right == tried, axis),
-        "scores": np.count_nonzero(right % 1, axis) if has_scores else 0,
-        "counted": np.count_nonzero(tried > 1, axis) if frame.coder.counted else 0,
-        "invalid": invalid,
-    }
-    return pd.DataFrame(numbers, [*labels])
+    unread = np.bincount(places[odd["code"] == INVALID], minlength=len(labels))
+    points = np.bincount(places[odd["code"] < INVALID], minlength=len(labels))
+    tried = frame.cells.trials
+    right = frame.cells.successes
+    axis = int(turned)
+    counts = pd.DataFrame(index=[*labels])
+    counts["given"] = np.count_nonzero(tried, axis) + unread
+    counts["right"] = np.count_nonzero(right == tried, axis)
+    counts["invalid"] = unread + points
+    counts["scores"] = counts["counted"] = 0
+    if frame.cells.has_scores:
+        counts["scores"] = np.count_nonzero(right % 1, axis)
+    if frame.coder.counted:
+        counts["counted"] = np.count_nonzero(tried > 1, axis)
+    return counts
 
 
-def _strange(columns: pd.DataFrame, more: int = 0) -> pd.Series[bool]:
+def _are_strange(columns: pd.DataFrame, more: int = 0) -> pd.Series[bool]:
     """Whether at least half of the cells of a column, or more, are not responses."""
     invalid = columns["invalid"]
     return (invalid > 0) & (2 * invalid + more > columns["given"])
-
-
-def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
-    """Refuse columns that are no items, and values that are no responses."""
-    columns, settings, coder = _columns_of(frame), frame.settings, frame.coder
-    strange = {*columns.index[_strange(columns)]}
-    if frame.builder.repeated:
-        others = [k for k in layout.cells if k in layout.doubted or table.header[k] in strange]
-        raise _repeated(frame, table, layout, others)
-    _refuse_doubted(table, layout, settings, strange)
-    if coder.unusual and (summaries := _summaries(frame, layout)):
-        raise ReadingError(replace(summaries[0], severity="error"))
-    if len(coder.odd):
-        _refuse_cells(frame, columns, table)
-    _refuse_odd(columns, settings)
-    coder.refuse(*frame.names)
 
 
 def _summaries(frame: LongFrame, layout: Layout) -> list[Finding]:
@@ -209,7 +227,8 @@ def _summaries(frame: LongFrame, layout: Layout) -> list[Finding]:
 def _repeated(frame: LongFrame, table: Table, layout: Layout, others: list[int]) -> ReadingError:
     """Return the error for rows with one label. Other columns may distinguish them."""
     refuse_merged(frame)
-    header, of_rows = table.header, layout.labels
+    header = table.header
+    of_rows = layout.labels
     others = [] if frame.settings.transpose else others
     if len(layout.cells) - len(others) < 2:
         _refuse_long(header)
@@ -219,62 +238,56 @@ def _repeated(frame: LongFrame, table: Table, layout: Layout, others: list[int])
     return repeated_rows(text, header, of_rows, [], values, frame.settings.ignore)
 
 
-def _refuse_doubted(table: Table, layout: Layout, settings: Settings, strange: set[str]) -> None:
-    """Ask about columns with names of metadata or sums. A sum that holds no responses is none."""
-    names = [table.header[k] for k in layout.doubted]
-    doubted = [name for name in names if name not in strange or plain_name(name) not in SUMMARIES]
-    if doubted:
-        ignore = ask("ignore", ignore=[*listed(settings.ignore), *doubted])
-        raise failed("metadata-columns", ignore, ask("keep", keep="*"), columns=doubted)
-
-
 def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None:
     """Refuse columns that are not items, and values that are not responses.
 
     A column is none if at least half of its cells are no responses, or if none is right and others
     are wrong because they are not right, unless another column has its words as well.
     """
-    settings, coder = frame.settings, frame.coder
-    error = coder.error(*frame.names) if coder.n_invalid else None
-    code = "" if error is None else error.finding.code
-    numbers = code in {"outside-range", "percentages", "numbers"}
+    settings = frame.settings
+    coder = frame.coder
+    error = None
+    code = ""
+    remedies = ()
     strange = columns["right"].to_numpy() == 0
-    if error is not None:
-        strange = _strange(columns, more=int(numbers)).to_numpy(copy=True)
-    label = coder.odd["row" if settings.transpose else "column"].astype(int)
-    shared = label.groupby(coder.odd["plain"]).transform("nunique") > 1
-    if not numbers:
-        strange[label[shared]] = False
+    if coder.n_invalid:
+        error = coder.error(*frame.names)
+        code = error.finding.code
+        remedies = error.finding.remedies
+        strange = _are_strange(columns, more=int(code in _NUMBERS)).to_numpy(copy=True)
+    place = coder.odd["row" if settings.transpose else "column"].astype(int)
+    if code not in _NUMBERS:
+        shared = place.groupby(coder.odd["plain"]).transform("nunique") > 1
+        strange[place[shared]] = False
     odd = [*columns.index[strange & (columns["given"] > 0)]]
     if odd and 2 * len(odd) <= len(columns):
-        values = coder.odd.loc[strange[label], "plain"].unique()
-        sure = not any(isinstance(v, float) or v in RIGHT or v in WRONG for v in values)
-        ignore = Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore", safe=sure)
-        of_error = () if error is None else error.finding.remedies
-        if error and numbers and (coder.n_scores or settings.score_range is not None):
+        values = coder.odd.loc[strange[place], "plain"].unique()
+        may_be_marks = any(isinstance(v, float) or v in RIGHT or v in WRONG for v in values)
+        left_out = [*listed(settings.ignore), *odd]
+        ignore = Remedy({"ignore": left_out}, "ignore", safe=not may_be_marks)
+        of_scores = coder.n_scores or settings.score_range is not None
+        if error and code in _NUMBERS and of_scores:  # of another range
             if coder.may_be_levels(error):
                 return
-            raise failed(code, *of_error, ignore, **error.finding.values)  # of another range
-        labels = [ask("labels", respondent=odd[0])] * (len(odd) == 1)
-        scores = [remedy for remedy in of_error if "score_range" in remedy.settings]
-        raise failed("not-items", ignore, *labels, *scores, columns=odd)
+            raise failed(code, *remedies, ignore, **error.finding.values)
+        choices = [ignore]
+        if len(odd) == 1:
+            choices.append(ask("labels", respondent=odd[0]))
+        choices += [remedy for remedy in remedies if "score_range" in remedy.settings]
+        raise failed("not-items", *choices, columns=odd)
     if error is None:
         return
     _refuse_long(table.header)
-    labels_of_rows = table.header if settings.transpose else frame.respondents.names
-    key = next((name for name in labels_of_rows if plain_name(name) in KEY_ROWS), None)
+    of_rows = table.header if settings.transpose else frame.respondents.names
+    key = next((name for name in of_rows if plain_name(name) in KEY_ROWS), None)
     if key is not None and code in {"answers", "levels", "words"}:
         raise failed("answers", Remedy({"key": key}, "key"), **error.finding.values)
     if not coder.may_be_levels(error):
         raise error
 
 
-def _refuse_odd(columns: pd.DataFrame, settings: Settings) -> None:
+def _refuse_few(columns: pd.DataFrame, settings: Settings) -> None:
     """Ask about a few columns of fractions, or of counts such as 3/5, next to columns of marks."""
-    if settings.score_range or settings.keep or settings.threshold is not None:
-        return
-    if columns["invalid"].any():  # by points of levels alone
-        return
     counted = columns["counted"].any()
     few = len(columns) / (2 if counted else 3)
     for kind in ("scores", "counted"):
@@ -294,17 +307,16 @@ def _refuse_long(header: list[str]) -> None:
         raise no_items(header)
 
 
-def _refuse_responses_as_header(header: list[str], marking: Marking) -> None:
-    """Refuse a header that holds responses: the first row of a table without a header."""
+def _are_responses(header: list[str], marking: Marking) -> bool:
+    """Whether a header holds responses, which are those of the first row."""
     plain = [*map(plain_value, header)]
-    *labels, last = plain
-    numbers = [value for value in plain[1:] if isinstance(value, float)]
-    if marking.threshold is None:
-        marks = marking.right | marking.wrong or {0.0, 1.0}
-        counted = not marking.right and [0.0, 1.0] in (plain, plain[1:])
-        is_row = not numbers[1:] and not isinstance(plain[0], float) and last in marks
-        held = not counted and (is_row or (len(labels) > 1 and marks.issuperset(plain[1:])))
-    else:
-        held = len(labels) > 1 and len(numbers) == len(labels) and any(n % 1 for n in numbers)
-    if held:
-        raise failed("no-header", names=header[1:])
+    label, *values = plain
+    numbers = [value for value in values if isinstance(value, float)]
+    if marking.threshold is not None:
+        return bool(values) and len(numbers) == len(values) and any(n % 1 for n in numbers)
+    marks = marking.right | marking.wrong or {0.0, 1.0}
+    if not marking.right and [0.0, 1.0] in (plain, values):  # columns that are only numbered
+        return False
+    if len(numbers) < 2 and not isinstance(label, float) and plain[-1] in marks:
+        return True
+    return bool(values) and marks.issuperset(values)
