@@ -78,10 +78,9 @@ class LongFrame:
 
     def add(self, rows: Array, columns: Array, *values: Array) -> None:
         """Add responses, and perhaps their right answers. A label to be left out is below 0."""
-        if min(rows.min(initial=0), columns.min(initial=0)) < 0:
-            kept = (rows >= 0) & (columns >= 0)
-            rows, columns, *others = (array[kept] for array in (rows, columns, *values))
-            values = tuple(others)
+        kept = (rows >= 0) & (columns >= 0)
+        if not kept.all():
+            rows, columns, *values = (array[kept] for array in (rows, columns, *values))
         self.n_rows += len(rows)
         if self._compared:
             self._answers.append((rows, columns, *(array.astype(object) for array in values)))
@@ -111,8 +110,9 @@ class LongFrame:
             only_right = coder.n_right == n_given and not coder.marking.missing
             if only_right and matrix.n_missing:
                 wrong = ask("blank-wrong", right=1, wrong="")
-                choices = wrong, ask("blank-missing", missing="")
-                notes.append(Finding("only-right", "note", {"n": matrix.n_missing}, choices))
+                missing = ask("blank-missing", missing="")
+                values = {"n": matrix.n_missing}
+                notes.append(Finding("only-right", "note", values, (wrong, missing)))
         parts = self.items.parts
         if self.items.prefixed:
             matrix = matrix.with_columns(task=[names[0] for names in parts])
@@ -121,9 +121,8 @@ class LongFrame:
             matrix = matrix.with_columns(judged_item=judged, judge=[names[-1] for names in parts])
         if self.settings.family is not None:
             families = [names[-1] for names in self.respondents.parts]
-            described = {self.settings.family: families}
-            table = pd.DataFrame(described, [*matrix.respondents])
-            matrix = matrix.with_tables(matrix.item_table, table)
+            systems = pd.DataFrame({self.settings.family: families}, [*matrix.respondents])
+            matrix = matrix.with_tables(matrix.item_table, systems)
         return matrix, notes, n_given
 
 
@@ -177,22 +176,24 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
 
 def _refuse_judges(tables: Sequence[Table], roles: Sequence[Roles], settings: Settings) -> None:
     """Refuse a column of several judges, which no setting names."""
-    judges: dict[str, str] = {}
+    column_of: dict[str, str] = {}  # By judge.
+    cells = []
     for table, role in zip(tables, roles, strict=True):
-        taken = {*role.systems, *role.all_items(by_task=True), role.response, role.target}
-        taken |= matched(table.header, settings.ignore)[0]
+        cell = [*role.respondent, *role.all_items(by_task=True)]
+        ignored, _ = matched(table.header, settings.ignore)
+        taken = {*role.systems, *cell, role.response, role.target, *ignored}
         for k in usual_columns(table.header, "judge", taken):
             for (column,), _ in table.columns([k]):
-                judges |= dict.fromkeys(map(str, distinct(_values(column))[1]), table.header[k])
-    if len(judges) > 1:
-        column = next(iter(judges.values()))
-        cells = [
-            as_text(table, [*role.respondent, *role.all_items(by_task=True)])
-            for table, role in zip(tables, roles, strict=True)
-        ]
-        ignore = Remedy({"ignore": [*listed(settings.ignore), column]}, "ignore", safe=False)
-        is_once = not any(cell.duplicated().any() for cell in cells)
-        raise failed("judge-column", *[ignore] * is_once, column=column, n=len(judges))
+                _, judges = distinct(_values(column))
+                column_of |= dict.fromkeys(map(str, judges), table.header[k])
+        cells.append((table, cell))
+    if len(column_of) > 1:
+        name = next(iter(column_of.values()))
+        choices = []
+        if not any(as_text(*cell).duplicated().any() for cell in cells):
+            ignored_too = [*listed(settings.ignore), name]
+            choices.append(Remedy({"ignore": ignored_too}, "ignore", safe=False))
+        raise failed("judge-column", *choices, column=name, n=len(column_of))
 
 
 def _roles(table: Table, settings: Settings) -> Roles:
@@ -212,9 +213,9 @@ def _roles(table: Table, settings: Settings) -> Roles:
             raise
         of_judges = ask("columns", judge=marks)
         raise ReadingError(replace(finding, remedies=(*finding.remedies, of_judges))) from error
-    others = rival_columns(table, header, roles)
-    if others and settings.response is None and settings.key is None:
-        raise several_columns("response", [header[k] for k in (roles.response, *others)])
+    rivals = rival_columns(table, header, roles)
+    if rivals and settings.response is None and settings.key is None:
+        raise several_columns("response", [header[k] for k in (roles.response, *rivals)])
     return roles
 
 
@@ -244,14 +245,14 @@ def rival_columns(table: Table, header: Sequence[str], roles: Roles) -> list[int
     if plain_name(header[roles.response]) not in SCORES:
         return []
     cell = [*roles.respondent, *roles.all_items(by_task=True)]
-    others = {k for k, name in enumerate(header) if kind_of(name) == "other"}
-    others -= {*cell, roles.response, roles.target}
-    likely = [k for k in sorted(others) if not is_nameless(header[k])]
-    return [
-        k
-        for k in likely
-        if plain_name(header[k]) in RATINGS or _on_scale(table, [*cell, roles.response, k])
-    ]
+    taken = {*cell, roles.response, roles.target}
+    rivals = []
+    for k, name in enumerate(header):
+        if k in taken or kind_of(name) != "other" or is_nameless(name):
+            continue
+        if plain_name(name) in RATINGS or _on_scale(table, [*cell, roles.response, k]):
+            rivals.append(k)
+    return rivals
 
 
 def _on_scale(table: Table, positions: list[int]) -> bool:
@@ -271,7 +272,8 @@ def _on_scale(table: Table, positions: list[int]) -> bool:
     marks = pd.to_numeric(response, errors="coerce")
     if not rival.between(marks.min(), marks.max()).all():
         return False
-    if (rival % 1 > 0).any() and not (marks % 1 > 0).any():  # finer
+    is_finer = (rival % 1 > 0).any() and not (marks % 1 > 0).any()
+    if is_finer:
         return False
     return all(rival.groupby(labels).nunique().max() > 1 for labels in cell)
 
@@ -288,31 +290,25 @@ def _long_frame(
     header = tables[0].header
     first = roles[0]
     ignored = [name for table in tables for name in matched(table.header, settings.ignore)[1]]
-    labels = (
-        Labels(
-            [header[k] for k in first.systems],
-            ignored,
-            described=first.family is not None,
-        ),
-        Labels([header[k] for k in first.all_items(by_task)], ignored, prefixed=by_task),
-    )
+    systems = [header[k] for k in first.systems]
+    of_systems = Labels(systems, ignored, described=first.family is not None)
+    items = [header[k] for k in first.all_items(by_task)]
+    of_items = Labels(items, ignored, prefixed=by_task)
+    labels = of_systems, of_items
     frame = LongFrame(settings, marking, labels, targets=first.target is not None)
     passed = 0
     size = sum(table.size for table in tables)
     shown = is_watched() and size > 10**7  # rows or bytes
     with progress_bar("reading responses", size, shown=shown) as update:
         for table, role in zip(tables, roles, strict=True):
-            items = role.all_items(by_task)
-            targets = [] if role.target is None else [role.target]
+            cell = [*role.systems, *role.all_items(by_task)]
+            responses = [role.response] if role.target is None else [role.response, role.target]
             start = 0
-            n_labels = len(role.systems)
-            for block, done in table.columns([*role.systems, *items, role.response, *targets]):
-                values = [*map(_values, block[n_labels + len(items) :])]
-                rows = labels[0].numbers(block[:n_labels], table.place, start)
-                of_items = block[n_labels : n_labels + len(items)]
-                columns = labels[1].numbers(of_items, table.place, start)
+            for block, done in table.columns([*cell, *responses]):
+                rows = of_systems.numbers(block[: len(systems)], table.place, start)
+                columns = of_items.numbers(block[len(systems) : len(cell)], table.place, start)
                 start += len(rows)
-                frame.add(rows, columns, *values)
+                frame.add(rows, columns, *map(_values, block[len(cell) :]))
                 update(passed + done, f"{frame.n_rows:,} rows")
             passed += table.size
     check_ignored(ignored, header, *labels)
@@ -375,12 +371,13 @@ def of_answers(
             raise failed("key-missing", remedy, items=absent)
         right = np.array([key[item] for item in items], dtype=object)[columns]
     which, values = distinct(np.concatenate([answers, right]).astype(object))
-    plain = np.array([*map(str, map(plain_value, values)), ""], dtype=object)
-    words = np.array([*(str(value).strip() for value in values), None], dtype=object)
     absent_words = {*MISSING_WORDS, *map(str, settings.marking.missing)}
-    words[np.isin(plain, [*absent_words])] = None
-    given, target = np.split(words[which], 2)
-    meaning, right_meaning = np.split(plain[which], 2)
+    meanings, words = [], list[str | None]()
+    for value in (*values, ""):  # the last one is missing
+        meanings.append(str(plain_value(value)))
+        words.append(None if meanings[-1] in absent_words else str(value).strip())
+    given, target = np.split(np.array(words, dtype=object)[which], 2)
+    meaning, right_meaning = np.split(np.array(meanings, dtype=object)[which], 2)
     compared = pd.notna(given) & pd.notna(target)
     codes = np.where(compared, meaning == right_meaning, MISSING).astype(np.int8)
     n = int(compared.sum())
@@ -391,7 +388,8 @@ def of_answers(
     how: dict[str, Any] = {"repeats": settings.repeats, "sparse": settings.sparse}
     matrix = ResponseMatrix.of_rows((rows, columns, codes), names, **how)
     predictions = np.full((len(respondents), len(items)), None, dtype=object)
-    predictions[rows[::-1], columns[::-1]] = given[::-1]  # The first answer of a cell is kept.
+    last_first = slice(None, None, -1)  # the first answer of a cell is kept
+    predictions[rows[last_first], columns[last_first]] = given[last_first]
     of_items = np.full(len(items), None, dtype=object)
     of_items[columns[pd.notna(target)]] = target[pd.notna(target)]
     matrix = matrix.with_columns(target=of_items)
@@ -501,6 +499,7 @@ def repeated_rows(
 
     cell = [*respondent, *item]
     rows = frame[frame.duplicated(cell, keep=False)] if len(frame) else frame
+    few = max(3, len(rows) / 2)  # any column with so few values may distinguish repeats
     telling = []
     others: list[Any] = [*rows.columns.difference(cell)]
     for k in others:
@@ -508,25 +507,27 @@ def repeated_rows(
         n_values = rows[k].nunique()
         if n_values < 2 or rows.duplicated([*cell, k]).any():
             continue
-        measures = (pd.to_numeric(rows[k], errors="coerce") % 1 > 0).any()
-        # any column with so few values may distinguish repeats
-        if kind != "other" or (n_values <= max(3, len(rows) / 2) and not measures):
+        numbers = pd.to_numeric(rows[k], errors="coerce")
+        is_few = n_values <= few and not (numbers % 1 > 0).any()
+        if is_few or kind != "other":
             telling.append((KINDS.index(kind), n_values, k))
     names = [header[k] for _, _, k in sorted(telling)]
+    kinds = {kind_of(name) for name in names}
     if names:
         values = {**values, "columns": names[:1]}
-    if not names or kind_of(names[0]) == "repeat":
-        only = bool(names) and all(kind_of(name) == "repeat" for name in names)
-        out: Any = {"ignore": [*listed(ignored), *names[:1]]} if names and not item else {}
-        counted = Remedy(out | {"repeats": "count"}, "count", safe=only)
-        first = Remedy(out | {"repeats": "first"}, "first", safe=False)
-        choices = (first,) if "judge" in values else (counted, first)
-        return failed("repeated", *choices, **values)
-    respondents = [header[k] for k in respondent]
-    remedies = [Remedy({"respondent": [*respondents, names[0]]}, "systems", safe=False)]
-    if item:
-        items = [names[0], *(header[k] for k in item)]
-        remedies.insert(0, Remedy({"item": items}, "items", safe=False))
-        if kind_of(names[0]) == "other" and "judge" not in values:
-            remedies.append(Remedy({"judge": names[0]}, "judges", safe=False))
-    return failed("repeated", *remedies, **values)
+    if not names or "repeat" in kinds:  # which comes first
+        ignore = {}
+        if names and not item:
+            ignore = {"ignore": [*listed(ignored), names[0]]}
+        counted = Remedy(ignore | {"repeats": "count"}, "count", safe=kinds == {"repeat"})
+        first = Remedy(ignore | {"repeats": "first"}, "first", safe=False)
+        choices = [first] if "judge" in values else [counted, first]
+    else:
+        systems = [*(header[k] for k in respondent), names[0]]
+        choices = [Remedy({"respondent": systems}, "systems", safe=False)]
+        if item:
+            items = [names[0], *(header[k] for k in item)]
+            choices.insert(0, Remedy({"item": items}, "items", safe=False))
+            if kind_of(names[0]) == "other" and "judge" not in values:
+                choices.append(Remedy({"judge": names[0]}, "judges", safe=False))
+    return failed("repeated", *choices, **values)
