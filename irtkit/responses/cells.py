@@ -168,7 +168,8 @@ class Cells:
         if trials is None:
             table = (marks >= 1 - which).view(np.uint8)
         else:
-            table = self.stored[which].toarray() if self.is_sparse else self.stored[which]
+            table = self.stored[which]
+            table = table.toarray() if self.is_sparse else table
         table.flags.writeable = False
         return table  # type: ignore[no-any-return]
 
@@ -192,10 +193,13 @@ class Cells:
 
     def part(self, rows: Any, columns: Any = None) -> Cells:
         """Return the cells of some rows and columns, in the order of their numbers given."""
-        tables = [table[rows] for table in self.stored if table is not None]
-        tables = tables if columns is None else [table[:, columns] for table in tables]
-        for table in tables if self.is_sparse else ():
-            table.sort_indices()
+        tables = []
+        for table in self.stored:
+            if table is not None:
+                part = table[rows]
+                tables.append(part if columns is None else part[:, columns])
+                if self.is_sparse:
+                    tables[-1].sort_indices()
         return Cells(*tables)
 
     def transposed(self) -> Cells:
@@ -257,9 +261,9 @@ class Cells:
             inner = arrays["columns"], arrays["starts"]
             tables = [csr_array((table, *inner), shape=shape) for table in tables]
             tables[0].check_format(full_check=True)
-        kinds = zip(tables, ("iuf", "iu"), strict=False)
-        if any(table.shape != shape or table.dtype.kind not in of for table, of in kinds):
-            raise ValueError(f"responses must be numbers of shape {shape}")
+        for table, kinds in zip(tables, ("iuf", "iu"), strict=False):
+            if table.shape != shape or table.dtype.kind not in kinds:
+                raise ValueError(f"responses must be numbers of shape {shape}")
         return cls(*tables)
 
 
@@ -298,52 +302,54 @@ class CellBuilder:
         self._n += len(codes)
         if self.sparse or self.repeats != "error" or trials is not None:
             cells = rows.astype(np.int64) << _ITEM_BITS | columns
-            self._kept.append((cells, codes, np.ones(1, np.uint8) if trials is None else trials))
+            trials = np.ones(1, np.uint8) if trials is None else trials
+            self._kept.append((cells, codes, trials))
             return
         self._make_room(int(rows.max()) + 1, int(columns.max()) + 1)
         if codes.dtype.kind == "f" and self._table.dtype.kind != "f":
             self._table = self._table.astype(np.float32)
-        counts = self._table.reshape(-1, 2)
+        # a right trial and a trial are added as one number, of both halves of a cell
+        pair: Any = "<u2"
+        trial: Any = 256  # a count of 256 becomes 0, which `build` notices
+        if self._table.dtype.kind == "f":
+            pair = np.complex64
+            trial = 1j
+        counts = self._table.reshape(-1, 2).view(pair)[:, 0]
         cells = rows.astype(np.int64)
         cells *= self._table.shape[1]
         cells += columns
-        # a count of 256 becomes 0, which `build` notices
-        pair: Any = np.complex64 if counts.dtype.kind == "f" else "<u2"
-        trial = 1j if counts.dtype.kind == "f" else 256
-        np.add.at(counts.view(pair)[:, 0], cells, codes.astype(pair) + trial)
+        np.add.at(counts, cells, codes.astype(pair) + trial)
 
     def _make_room(self, n_rows: int, n_columns: int) -> None:
         """Enlarge a table that is too small, by a quarter or more: doubling takes more memory."""
         have = self._table.shape[:2]
         if n_rows <= have[0] and n_columns <= have[1]:
             return
-        sizes = zip((n_rows, n_columns), have, self._shape, strict=True)
-        room = [max(n, k, had + had // 4 if n > had else had) for n, had, k in sizes]
-        needed = 2.0 * math.prod(room) * self._table.itemsize
-        check_memory(needed, "the table of all cells", "sparse=True keeps the observed ones")
+        room = []
+        for needed, size, expected in zip((n_rows, n_columns), have, self._shape, strict=True):
+            enlarged = size + size // 4 if needed > size else size
+            room.append(max(needed, expected, enlarged))
+        n_bytes = 2.0 * math.prod(room) * self._table.itemsize
+        check_memory(n_bytes, "the table of all cells", "sparse=True keeps the observed ones")
         larger = np.zeros((*room, 2), self._table.dtype)
         larger[: have[0], : have[1]] = self._table
         self._table = larger
 
     def build(self, shape: Shape) -> Cells:
         """Return the cells of all rows."""
-        if self.sparse or self._kept:
-            return self._in_order(shape)
-        self._make_room(*shape)
-        right, tried = (self._table[: shape[0], : shape[1], k] for k in (0, 1))
-        self.repeated = self._n - int(np.count_nonzero(tried))
-        if self.repeated:
-            self.first_repeat = divmod(int((tried > 1).argmax()), shape[1])
-        return Cells(right, tried)
-
-    def _in_order(self, shape: Shape) -> Cells:
-        """Cells of rows that were kept, and of those in the table."""
+        if not (self.sparse or self._kept):
+            self._make_room(*shape)
+            right, tried = np.moveaxis(self._table[: shape[0], : shape[1]], 2, 0)
+            self.repeated = self._n - int(np.count_nonzero(tried))
+            if self.repeated:
+                self.first_repeat = divmod(int((tried > 1).argmax()), shape[1])
+            return Cells(right, tried)
         if self._table.size:
-            rows, columns, codes = Cells(self._table[..., 0], self._table[..., 1]).rows()
+            rows, columns, codes = Cells(*np.moveaxis(self._table, 2, 0)).rows()
             self._kept.append((rows << _ITEM_BITS | columns, codes, np.ones(1, np.uint8)))
-        empty = np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.uint8)
-        each = (np.broadcast_arrays(*block) for block in self._kept)
-        cells, codes, tried = map(np.concatenate, zip(*each, empty, strict=True))
+        empty = [np.empty(0, kind) for kind in (np.int64, np.int8, np.uint8)]
+        blocks = [np.broadcast_arrays(*block) for block in self._kept]
+        cells, codes, tried = map(np.concatenate, zip(*blocks, empty, strict=True))
         self._kept = []
         order = np.argsort(cells, kind="stable")
         cells = cells[order]
@@ -408,11 +414,10 @@ def counts_of(successes: Array, trials: Array, names: Names) -> tuple[Array, Arr
         pd.DataFrame(table).apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
         for table in (successes, trials)
     )
-    with np.errstate(invalid="ignore"):
-        bad = (tried < 0) | (tried > MOST_TRIALS) | (tried % 1 > 0) | (right < 0) | (right % 1 > 0)
-        bad |= (right > tried) | (np.isnan(right) & (tried > 0))
-    for table, given in ((right, successes), (tried, trials)):  # what is no number and not missing
-        bad |= np.isnan(table) & ~pd.isna(given)
+    bad = (tried > MOST_TRIALS) | (right > tried) | (np.isnan(right) & (tried > 0))
+    for numbers, given in ((right, successes), (tried, trials)):
+        bad |= (numbers < 0) | (np.isfinite(numbers) & (numbers != np.floor(numbers)))
+        bad |= np.isnan(numbers) & ~pd.isna(given)  # what is no number and not missing
     if bad.any():
         row, column = divmod(int(bad.argmax()), bad.shape[1])
         shown = f"{short(successes[row, column])} out of {short(trials[row, column])}"

@@ -84,7 +84,9 @@ def plain_name(name: str) -> str:
 
 def listed(names: Names) -> list[str]:
     """Names as a list."""
-    return [] if names is None else [names] if isinstance(names, str) else [*map(str, names)]
+    if names is None:
+        return []
+    return [names] if isinstance(names, str) else [*map(str, names)]
 
 
 def is_long(header: Sequence[str], respondent: Names, item: Names, response: str | None) -> bool:
@@ -116,7 +118,8 @@ def long_roles(
     With a key of the items the response is the column of answers. The key may be a column too.
     """
     judges = named(header, "judge", None if judge == USUAL else judge)
-    judges = [recognised(header, "judge")] if judge == USUAL else judges
+    if judge == USUAL:
+        judges = [recognised(header, "judge")]
     families = named(header, "family", family)
     header = ["" if k in judges + families else name for k, name in enumerate(header)]
     rows = named(header, "respondent", respondent)
@@ -127,37 +130,35 @@ def long_roles(
         items = _items_by_meaning(header, [header[k] for k in (*rows, *cells)])
     items = items or [recognised(header, "item", {*rows, *cells})]
     taken = {*rows, *items, *cells}
-    answers = usual_columns(header, "answer", taken)
-    compared = bool(answers) and not cells
-    compared &= key is not None or not usual_columns(header, "response", taken)
-    if compared:
-        cells = answers[:1]
-    cells = cells or [recognised(header, "response", taken)]
-    if len({*rows, *items, *cells}) < len(rows) + len(items) + 1:
-        raise ValueError("respondent, item and response must name different columns")
-    task = None if item is not None else task_position(header, {*rows, *items, *cells})
     targets: list[int] = []
     if isinstance(key, str) and key in header:
         targets = named(header, "key", key)
-    elif compared and key is None:
-        targets = usual_columns(header, "target", taken)
-    others = [next(iter(places), None) for places in (targets, judges, families)]
-    return Roles(rows, items, cells[0], task, *others)
+    if not cells and (key is not None or not usual_columns(header, "response", taken)):
+        cells = usual_columns(header, "answer", taken)[:1]
+        if cells and key is None:
+            targets = usual_columns(header, "target", taken)
+    cells = cells or [recognised(header, "response", taken)]
+    taken = {*rows, *items, *cells}
+    if len(taken) < len(rows) + len(items) + 1:
+        raise ValueError("respondent, item and response must name different columns")
+    task = None if item is not None else task_position(header, taken)
+    target, of_judge, of_family = (next(iter(k), None) for k in (targets, judges, families))
+    return Roles(rows, items, cells[0], task, target, of_judge, of_family)
 
 
 def _items_by_meaning(header: Sequence[str], taken: Sequence[str]) -> list[int]:
     """Column of items, or else of tasks, if all other columns are systems, trials and results."""
-    others = COLUMNS["respondent"] | COLUMNS["response"] | RESULTS
-    free = {
-        k: plain_name(name)
-        for k, name in enumerate(header)
-        if name not in taken and not is_nameless(name) and plain_name(name) not in others
-    }
-    items = [k for k, name in free.items() if name in COLUMNS["item"]]
-    tasks = [k for k, name in free.items() if kind_of(name) == "task"]
+    without_items = COLUMNS["respondent"] | COLUMNS["response"] | RESULTS
+    free = {}
+    for k, name in enumerate(header):
+        plain = plain_name(name)
+        if plain not in without_items and name not in taken and not is_nameless(name):
+            free[k] = plain
+    items = [k for k, plain in free.items() if plain in COLUMNS["item"]]
+    tasks = [k for k, plain in free.items() if kind_of(plain) == "task"]
     labels = items or tasks
-    explained = all(k in labels or kind_of(name) != "other" for k, name in free.items())
-    return labels if explained and len(labels) == 1 else []
+    others = [k for k, plain in free.items() if kind_of(plain) == "other"]
+    return labels if len(labels) == 1 and {*labels}.issuperset(others) else []
 
 
 def target_position(header: Sequence[str]) -> int:
@@ -165,8 +166,8 @@ def target_position(header: Sequence[str]) -> int:
     usual = usual_columns(header, "target")
     if usual:
         return usual[0]
-    plain = [*map(plain_name, header)]
-    return plain.index("answer") if "answer" in plain else 1
+    answers = [k for k, name in enumerate(header) if plain_name(name) == "answer"]
+    return answers[0] if answers else 1
 
 
 def respondent_position(header: Sequence[str]) -> int | None:
@@ -206,9 +207,9 @@ def holds_respondents(values: Sequence[object], marking: Marking) -> bool:
     right and wrong, an item has some of these words.
     """
     plain = [plain_value("" if is_missing_label(value) else value) for value in values]
-    filled = [value for value in plain if marking.code(value) != MISSING]
     if marking.right:
         return (marking.right | marking.wrong).isdisjoint(plain)
+    filled = [value for value in plain if marking.code(value) != MISSING]
     if not filled:
         return any(plain)
     marks = marking._replace(threshold=None)
@@ -220,7 +221,8 @@ def holds_respondents(values: Sequence[object], marking: Marking) -> bool:
         return False  # scores of another range
     if marking.threshold is None:
         return len(set(filled)) == len(filled)
-    return any(filled == [*range(k, k + len(values))] for k in (0, 1))
+    n = len(values)
+    return filled in ([*range(n)], [*range(1, n + 1)])
 
 
 def item_positions(
@@ -236,9 +238,12 @@ def item_positions(
         if others:
             raise no_column("keep", others[0], header)
         return sorted(kept.difference(labels, out)), []
-    first = int(bool(labels) and 0 not in labels and is_nameless(header[0]))
-    items = [k for k in range(first, len(header)) if k not in labels and k not in out]
-    doubted = [k for k in items if plain_name(header[k]) in METADATA | REPEATS | SUMMARIES]
+    taken = {*labels, *out}
+    if labels and is_nameless(header[0]):  # numbers of rows
+        taken.add(0)
+    items = [k for k in range(len(header)) if k not in taken]
+    no_items = METADATA | REPEATS | SUMMARIES
+    doubted = [k for k in items if plain_name(header[k]) in no_items]
     return items, doubted if len(doubted) < len(items) else []
 
 
@@ -270,11 +275,13 @@ def kind_of(name: str) -> str:
 
 def transposed(respondents: Sequence[str], items: Sequence[str]) -> bool:
     """Whether labels look as if the rows were items and the columns systems."""
-    like_items = _share(respondents, _ITEM_LABEL), _share(items, _ITEM_LABEL)
-    like_systems = _share(respondents, _SYSTEM_LABEL), _share(items, _SYSTEM_LABEL)
-    if like_items[0] >= 0.5 > like_items[1] + 0.3:
+    rows_like_items = _share(respondents, _ITEM_LABEL)
+    columns_like_items = _share(items, _ITEM_LABEL)
+    if rows_like_items >= 0.5 > columns_like_items + 0.3:
         return True
-    return like_systems[1] >= 0.5 > like_systems[0] + 0.3 and like_items[1] < 0.5
+    if columns_like_items >= 0.5:
+        return False
+    return _share(items, _SYSTEM_LABEL) >= 0.5 > _share(respondents, _SYSTEM_LABEL) + 0.3
 
 
 def _share(labels: Sequence[str], pattern: re.Pattern[str]) -> float:
@@ -295,10 +302,12 @@ def no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
 
 def named(header: Sequence[str], argument: str, names: Names) -> list[int]:
     """Positions of the columns with exactly these names, in their order."""
+    places = []
     for name in listed(names):
         if name not in header:
             raise no_column(argument, name, header)
-    return [header.index(name) for name in listed(names)]
+        places.append(header.index(name))
+    return places
 
 
 def usual_columns(
@@ -328,8 +337,10 @@ def recognised(header: Sequence[str], role: str, taken: Collection[int | None] =
     free = [header[k] for k in range(len(header)) if header[k] and k not in taken]
     if positions:
         raise several_columns(role, [header[k] for k in positions])
-    inverted = [name for name in free if role == "response" and plain_name(name) in INVERTED]
-    choices = [_choice(role, name) for name in inverted] or [ask("column", **{role: ...})]
+    choices = [ask("column", **{role: ...})]
+    if role == "response":
+        inverted = [name for name in free if plain_name(name) in INVERTED]
+        choices = [_choice(role, name) for name in inverted] or choices
     raise failed(f"no-{role}-column", *choices, role=role, columns=free)
 
 
