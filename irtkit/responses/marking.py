@@ -223,8 +223,6 @@ class Coder:
         and `columns` are the numbers of respondents and items, broadcast to the cells. Ranges by
         item look up its label among `items`, at its number.
         """
-        import pandas as pd
-
         low: Any = 0.0
         high: Any = 1.0
         if isinstance(ranges := self.marking.score_range, tuple):
@@ -251,6 +249,8 @@ class Coder:
             self.n_scores += int(np.count_nonzero(scores))
             odd = invalid | scores if self.counted else odd
         if odd.any():
+            import pandas as pd
+
             room = 10**6 - sum(map(len, self._odd))  # so many are kept for remedies
             places = np.flatnonzero(odd)[:room]
             kept = {"row": rows, "column": columns, "value": cells, "code": codes}
