@@ -54,20 +54,22 @@ def near_chance(matrix: ResponseMatrix) -> list[Finding]:
         return []
     n_right, n_tried = (table.sum(axis=1, dtype=np.int64) for table in _counts(matrix.cells))
     judged = np.flatnonzero(~matrix.synthetic & (n_tried >= _TUNED.fewest_items))
+    many = max(_TUNED.fewest, _TUNED.least_share * len(judged))
     n_guessing = {}
     for n_options in _TUNED.usual:
         chance = 1 / n_options
         expected = chance * n_tried[judged]
-        excess = n_right[judged] - expected
-        excess /= np.sqrt((1 - chance) * expected)
+        error = np.sqrt((1 - chance) * expected)
+        excess = (n_right[judged] - expected) / error
         near = judged[abs(excess) <= _TUNED.reach]
         above = judged[excess > _TUNED.reach]
         others = above if len(above) >= _TUNED.fewest else judged
-        many = len(near) >= max(_TUNED.fewest, _TUNED.least_share * len(judged))
-        n_guessing[n_options] = _n_blind(matrix.cells, near, others) if many else 0
+        n_guessing[n_options] = 0
+        if len(near) >= many:
+            n_guessing[n_options] = _n_blind(matrix.cells, near, others)
     likeliest = max(n_guessing, key=n_guessing.__getitem__)
     n = n_guessing[likeliest]
-    if n < max(_TUNED.fewest, _TUNED.least_share * len(judged)):
+    if n < many:
         return []
     values = {"n": n, "n_systems": len(judged), "level": 1 / likeliest, "n_options": likeliest}
     return [Finding("near-chance", "warning", values, (ask("options", options=likeliest),))]

@@ -40,44 +40,45 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
     exact = matrix.scores * span
     seen = ~np.isnan(exact)
     levels: NDArray[Any] = np.rint(exact)
-    odd = seen & ((np.abs(exact - levels) > _ROUNDING * span) | (span % 1 > 0))
-    scored = odd.any(axis=0) & (np.fmax.reduce(exact, axis=0) < 1 + _ROUNDING)
+    distance = np.abs(exact - levels)
+    part = seen & ((distance > _ROUNDING * span) | (span % 1 > 0))
+    highest = np.fmax.reduce(exact, axis=0)
+    scored = part.any(axis=0) & (highest < 1 + _ROUNDING)
     if declared:
         scored &= (np.sort(ends, axis=1) == (0, 1)).all(axis=1)
     scored &= not scored.all() or isinstance(score_range, Ranges)
-    if (odd := odd & ~scored).any():
-        row, k = divmod(int(odd.argmax()), matrix.n_items)
-        value = matrix.scores[row, k] * (best[k] - worst[k]) + worst[k]
+    part &= ~scored
+    if part.any():
+        row, k = divmod(int(part.argmax()), matrix.n_items)
+        value = worst[k] + matrix.scores[row, k] * (best[k] - worst[k])
         raise ValueError(
             f"levels must be whole numbers: respondent {short(matrix.respondents[row])}, item "
             f"{short(matrix.items[k])} has {value:.6g}. The 2PL takes other scores, and "
             "score_range= declares their range"
         )
     if not declared:
-        first = 1 if np.nanmin(exact) > 0 else 0
+        lowest = np.nanmin(exact)
+        first = 1 if lowest > 0 else 0
         levels = levels - first
         top = np.fmax(np.fmax.reduce(levels, axis=0), 0)
-        marks = (top <= 1) & (np.nanmin(exact) == 0)  # right or wrong
+        marks = (top <= 1) & (lowest == 0)  # right or wrong
         span = np.where(marks, 1, top.max(initial=1, where=~scored))
         worst = np.where(scored, 0, first)
-    if (many := span > MOST_POINTS).any():
-        k = int(many.argmax())
+    k = int(span.argmax())
+    if span[k] > MOST_POINTS:
         raise ValueError(
             f"an item must have at most {MOST_POINTS + 1} levels, and {short(matrix.items[k])} has "
             f"{span[k] + 1:.0f}. The 2PL takes them as scores"
         )
     span = np.where(scored, 1, span)
-    points = np.where(scored, np.minimum(np.round(exact, 7), 1), levels)
+    shares = np.minimum(np.round(exact, 7), 1)
+    points = np.where(scored, shares, levels)
     cells = Cells(np.where(seen, points, 0), np.where(seen, span, 0))
     names = matrix.respondents, matrix.items
     leveled = ResponseMatrix.of_cells(cells, names, matrix.synthetic).with_known(matrix)
     kinds = np.where(span > 1, "levels", np.where(scored, "fraction", "binary"))
-    columns = {
-        "kind": kinds,
-        "worst_score": worst,
-        "best_score": best if declared else worst + span,
-    }
-    return leveled.with_columns(**columns)
+    best = best if declared else worst + span
+    return leveled.with_columns(kind=kinds, worst_score=worst, best_score=best)
 
 
 def has_points(matrix: ResponseMatrix) -> bool:
@@ -99,9 +100,9 @@ def levels_found(matrix: ResponseMatrix) -> ResponseMatrix | None:
         leveled = levels_of(scores, None)
     except ValueError:
         return None
-    places = kinds_of(leveled) == "levels"
     lowest = np.where(codes < 0, np.inf, codes).min(axis=0)
-    return None if codes[codes >= 0].min() > 0 or (lowest[places] > 0).any() else leveled
+    above_0 = lowest[kinds_of(leveled) == "levels"] > 0
+    return None if lowest.min() > 0 or above_0.any() else leveled
 
 
 def score_ranges(matrix: ResponseMatrix | None) -> Ranges | None:
@@ -138,8 +139,9 @@ def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
         (kinds == "counts", part, "right trials out of all, as from_counts takes"),
         (levels, unequal | part | (top > MOST_POINTS), of_levels),
     ):
-        if (odd := odd & which & (tried > 0)).any():
-            row, k = divmod(int(odd.argmax()), matrix.n_items)
+        refused = odd & which & (tried > 0)
+        if refused.any():
+            row, k = divmod(int(refused.argmax()), matrix.n_items)
             kind = kinds[k] or "levels"
             raise ValueError(
                 f'cells of an item of kind "{kind}" must be {rule}: respondent '
@@ -154,14 +156,15 @@ def kinds_of(matrix: ResponseMatrix) -> NDArray[np.str_]:
     """Kinds that the item table declares, "" where it does not. Other words declare nothing."""
     table = matrix.item_table
     kinds = np.full(matrix.n_items, "", dtype="<U8")
-    if table is None or "kind" not in table or not table["kind"].isin(KINDS).any():
+    if table is None or "kind" not in table:
         return kinds
-    declared = table["kind"].isin(KINDS).to_numpy()
-    if (odd := ~declared & table["kind"].notna().to_numpy()).any():
-        k = int(odd.argmax())
+    words = table["kind"]
+    declared = words.isin(KINDS)
+    unknown = words[words.notna() & ~declared]
+    if declared.any() and len(unknown):
         raise ValueError(
             f"kind in the item_table must be {', '.join(KINDS)} or missing, and for "
-            f"{short(matrix.items[k])} it is {short(table['kind'].iloc[k])}"
+            f"{short(unknown.index[0])} it is {short(unknown.iloc[0])}"
         )
-    kinds[declared] = table["kind"][declared]
+    kinds[declared] = words[declared]
     return kinds

@@ -49,9 +49,10 @@ class Source:
             ("judges-compared", "mark", "adjusted for the severity of judges"),
         ):
             findings = (*self.findings, *self.adjustment)
-            n = sum(each.values["n"] for each in findings if each.code == code)
+            n = sum(finding.values["n"] for finding in findings if finding.code == code)
             if n:
-                sentences.append(f"{n:,} {noun}{'s were' if n > 1 else ' was'} {verb}.")
+                nouns = f"{noun}s were" if n > 1 else f"{noun} was"
+                sentences.append(f"{n:,} {nouns} {verb}.")
         return " ".join(sentences)
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,4 +109,5 @@ def _words(value: Any) -> str:
     if isinstance(value, dict):
         return "by item"
     several = value if isinstance(value, tuple | list | AbstractSet) else [value]
-    return "/".join(f"{word:g}" if isinstance(word, float) else str(word) for word in several)
+    words = [f"{word:g}" if isinstance(word, float) else str(word) for word in several]
+    return "/".join(words)

@@ -258,7 +258,8 @@ def joined_names(names: Iterable[tuple[object, ...]]) -> list[str]:
     ['gsm8k/1', 'arc/1', 'arc/2']
     """
     levels = [*zip(*names, strict=True)]
-    differing = [level for level in levels if len({*level}) > 1] or levels[-1:]
+    differing = [level for level in levels if len({*level}) > 1]
+    differing = differing or levels[-1:]
     return ["/".join(map(str, parts)) for parts in zip(*differing, strict=True)]
 
 
@@ -303,7 +304,9 @@ def frame_table(given: Any, place: str = "") -> Table:
             yield [part.iloc[:, position] for position in positions], done
 
     def rows() -> Iterator[pd.DataFrame]:
-        yield from (part for part, _ in blocks(max(1, _BLOCK_CELLS // max(1, len(header)))))
+        n_rows = _BLOCK_CELLS // max(1, len(header))
+        for part, _ in blocks(max(1, n_rows)):
+            yield part
 
     return Table(header, columns, rows, len(frame), labelled, place)
 
@@ -313,7 +316,8 @@ def numbers_or_objects(values: Any, kinds: Iterable[Any]) -> NDArray[Any]:
     from pandas.api.types import is_complex_dtype, is_numeric_dtype
 
     kinds = set(kinds)
-    if len(kinds) == 1 and all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in kinds):
+    of_numpy = all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in kinds)
+    if of_numpy and len(kinds) == 1:
         return np.asarray(values)
     if all(is_numeric_dtype(kind) and not is_complex_dtype(kind) for kind in kinds):
         return np.asarray(values.to_numpy(np.float64, na_value=np.nan))

@@ -141,14 +141,19 @@ def _melted(table: Table, layout: Layout, settings: Settings, marking: Marking) 
     frame = LongFrame(settings, marking, labels, targets=False)
     start = 0
     for block in table.rows():
+        end = start + len(block)
+        of_block = _columns(table, block, layout.labels)
+        if not of_block:
+            numbered = [f"{kinds[0]}-{k + 1}" for k in range(start, end)]
+            of_block = [np.array(numbered, object)]
+        row = of_rows.numbers(of_block, table.place, start)
+        start = end
+        places = [np.repeat(row, len(column)), np.tile(column, len(row))]
+        if settings.transpose:
+            places.reverse()
         chosen = block.iloc[:, layout.cells]
         cells = numbers_or_objects(chosen, chosen.dtypes)
-        numbered = [f"{kinds[0]}-{k}" for k in range(start + 1, start + len(cells) + 1)]
-        of_block = _columns(table, block, layout.labels) or [np.array(numbered, object)]
-        row = of_rows.numbers(of_block, table.place, start)
-        start += len(row)
-        places = np.repeat(row, len(column)), np.tile(column, len(row))
-        frame.add(*(places[::-1] if settings.transpose else places), cells.ravel())
+        frame.add(*places, cells.ravel())
     check_ignored(matched(table.header, settings.ignore)[1], table.header, of_rows)
     if not frame.n_rows:
         raise ValueError("the table has a header and no rows")
