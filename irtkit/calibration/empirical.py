@@ -217,11 +217,12 @@ class ItemDistribution:
         of_slope = regular.at(np.arcsinh(sign * slope / self.turn))
         by_slope = sign / np.sqrt(slope**2 + self.turn**2)
         learned = Hyper(math.log(self.slope), -self.difficulty)
-        terms = [term._replace(by_hyper={}) for term in self._of_intercepts(items, learned)]
-        terms.append(Term(of_slope, {0: by_slope}, {}))
+        terms = self._of_intercepts(items, learned)
+        terms.append(Term(of_slope, {0: by_slope}))
         if items.logit_guessing is not None:
-            terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}, {}))
-        return summed(terms, items, copies=copies)
+            terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}))
+        density = summed(terms, items, copies=copies)
+        return density._replace(by_hyper=np.zeros(2))  # location and scale are known
 
     def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
         """Log density of intercepts given slopes, and of location and scale, which stay free.
@@ -244,16 +245,16 @@ class ItemDistribution:
         sd = np.sqrt(variance)
         mean = np.sign(slope) * self.intercept + hyper.location * slope
         residual = (items.intercept - mean) / sd
-        by_residual = {0: -hyper.location / sd, 1: 1 / sd}
-        of_intercept = Term(Normal(0.0, 1.0).at(residual), by_residual, {0: -slope / sd})
+        by = {0: -hyper.location / sd, 1: 1 / sd, 3: -slope / sd}
+        of_intercept = Term(Normal(0.0, 1.0).at(residual), by)
         rise = 2 * (self.difficulty_spread * unit) ** 2 * slope / variance  # of log V by the slope
         of_variance = LogDensity(
             value=-0.5 * np.log(variance),
             derivative=0.5 * (residual**2 - 1),
             curvature=np.full_like(slope, 0.5),
         )
-        of_spread = Term(of_variance, {0: rise}, {1: -rise * slope})
-        return [of_intercept, of_spread, Term(STEEP.at(slope), {0: 1.0}, {})]
+        of_spread = Term(of_variance, {0: rise, 4: -rise * slope})
+        return [of_intercept, of_spread, Term(STEEP.at(slope), {0: 1.0})]
 
 
 # What is expected of a distribution, and how surely, with the weight of about one item; not at all

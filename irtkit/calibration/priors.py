@@ -174,9 +174,9 @@ class Term(NamedTuple):
     """Part of a log prior: the log density of one residual of every item."""
 
     at: LogDensity
-    by_item: dict[int, Any]
-    """Derivatives of the residual by slope (0), intercept (1) and logit of guessing (2)."""
-    by_hyper: dict[int, Any]  # Its derivatives by m (0) and log τ (1).
+    by: dict[int, Any]
+    """Derivatives of the residual by slope (0), intercept (1), logit of guessing (2), m (3) and log
+    τ (4)."""
 
 
 class AtPrior(NamedTuple):
@@ -202,36 +202,31 @@ def summed(
     copies: Array | None = None,
 ) -> AtPrior:
     """Add terms up. If m and log τ are learned, they are N(0, sd²) with the two ``sds``."""
-    n = len(items.slope)
-    size = 2 if items.logit_guessing is None else 3
-    gradient = np.zeros((n, size))
-    blocks = np.zeros((n, size, size))
-    border = np.zeros((n, size, 2))
-    by_item = np.zeros(n)
-    value = 0.0
-    by_hyper = np.zeros(2)
-    corner = np.zeros((2, 2))
-    if sds is not None and hyper is not None:
-        learned = np.array([hyper.location, hyper.log_scale])
-        wide = _normal(learned, 0.0, np.array(sds))
-        value = float(wide.value.sum())
-        by_hyper = wide.derivative
-        corner = np.diag(wide.curvature)
+    by_item = np.zeros(len(items.slope))
+    gradient = np.zeros((len(by_item), 5))
+    curvature = np.zeros((len(by_item), 5, 5))
     for term in terms:
-        of_items, derivative, curvature = term.at if copies is None else term.at.times(copies)
-        by_item += of_items
-        value += float(of_items.sum())
-        for i, by_i in term.by_item.items():
-            gradient[:, i] += derivative * by_i
-            weighted = curvature * by_i
-            for table, by_others in ((blocks, term.by_item), (border, term.by_hyper)):
-                for j, by_j in by_others.items():
-                    table[:, i, j] += weighted * by_j
-        for i, by_i in term.by_hyper.items():
-            by_hyper[i] += (derivative * by_i).sum()
-            for j, by_j in term.by_hyper.items():
-                corner[i, j] += (curvature * by_i * by_j).sum()
-    return AtPrior(value, gradient, by_hyper, blocks, border, corner, by_item)
+        at = term.at if copies is None else term.at.times(copies)
+        by_item += at.value
+        for i, by_i in term.by.items():
+            gradient[:, i] += at.derivative * by_i
+            weighted = at.curvature * by_i
+            for j, by_j in term.by.items():
+                curvature[:, i, j] += weighted * by_j
+    value = float(by_item.sum())
+    learned = slice(3, 5)
+    by_hyper = gradient[:, learned].sum(axis=0)
+    corner = curvature[:, learned, learned].sum(axis=0)
+    if sds is not None and hyper is not None:
+        both = np.array([hyper.location, hyper.log_scale])
+        wide = _normal(both, 0.0, np.array(sds))
+        value += float(wide.value.sum())
+        by_hyper += wide.derivative
+        corner += np.diag(wide.curvature)
+    own = slice(2 if items.logit_guessing is None else 3)
+    blocks = curvature[:, own, own]
+    border = curvature[:, own, learned]
+    return AtPrior(value, gradient[:, own], by_hyper, blocks, border, corner, by_item)
 
 
 class Prior(Protocol):
@@ -464,13 +459,13 @@ class WeakPrior:
             of_log = _normal(np.log(size), 0.0, self.log_scale_sd)
             of_log = of_log._replace(curvature=np.zeros_like(slope))
             by_slope = np.sign(slope) / size
-            terms.append(Term(_once(of_log, copies), {0: by_slope}, {}))
+            terms.append(Term(_once(of_log, copies), {0: by_slope}))
         else:
             by_slope = 1 / np.sqrt(scale**2 + slope**2)
             at = self.slope_density.at(np.arcsinh(slope / scale))
-            terms.append(Term(at, {0: by_slope}, {1: -by_slope * slope}))
+            terms.append(Term(at, {0: by_slope, 4: -by_slope * slope}))
         if items.logit_guessing is not None:
-            terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}, {}))
+            terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}))
         return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd), copies)
 
     def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
@@ -511,10 +506,10 @@ class WeakPrior:
         location = follows * hyper.location
         residual = items.intercept - location * slope
         around = _normal(residual, mean, sd)
-        terms = [Term(around, {0: -location, 1: 1.0}, {0: -follows * slope})]
+        terms = [Term(around, {0: -location, 1: 1.0, 3: -follows * slope})]
         if not common_slope and (np.abs(slope) > self.steep).any():
             steep = Steep(self.steep, self.steep_spread)
-            terms.append(Term(steep.at(slope), {0: 1.0}, {}))
+            terms.append(Term(steep.at(slope), {0: 1.0}))
         return terms
 
 
@@ -590,7 +585,7 @@ class ItemPrior:
                 at = density.at(x)
                 if k == 0 and common_slope:
                     at = _once(at, copies)
-                terms.append(Term(at, {k: 1.0}, {}))
+                terms.append(Term(at, {k: 1.0}))
         return summed(terms, items, copies=copies)
 
     def chosen(self, items: Any) -> Self:

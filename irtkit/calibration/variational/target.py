@@ -20,16 +20,17 @@ import numpy as np
 
 from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.priors import (
-    AtPrior,
     Density,
     Hyper,
     ItemPrior,
     WeakPrior,
     of_some,
+    summed,
 )
 from irtkit.irf import Items, normal_rule
 
 if TYPE_CHECKING:
+    from irtkit.calibration.priors import AtPrior
     from irtkit.irf import Array, ModelName
 
 Curve = Literal["sinh", "linear"]
@@ -226,9 +227,7 @@ class Target:
         if not isinstance(self.prior, ItemPrior):
             hyper = Hyper(float(point.shared[1]), float(point.shared[0]))
             return self.prior.coupled(items, hyper, common_slope=coordinates.common_slope)
-        n, k = parameters.shape
-        nothing = np.zeros((n, k)), np.zeros(2), np.zeros((n, k, k)), np.zeros((n, k, 2))
-        at_prior = AtPrior(0.0, *nothing, np.zeros((2, 2)), np.zeros(n))
+        at_prior = summed([], items)
         if not coordinates.common_slope:
             return at_prior
         density = _given(self.prior, "discrimination", exponential=True)
