@@ -143,7 +143,12 @@ def changes(
     """
     from scipy.special import ndtr
 
-    prior = prior or _spread(items)
+    if prior is None:  # slopes as they are spread over items, and any intercept
+        slope = items.discrimination
+        mean = np.zeros((len(slope), 2))
+        mean[:, 0] = slope.mean()
+        precision = np.diag([1 / max(slope.var(), LITTLE), LITTLE])
+        prior = Prior(mean, np.tile(precision, (len(slope), 1, 1)))
     kept = np.ones(items.n_items, bool) if anchors is None else anchors
     for _ in range(10):  # 1 to 4 searches occur
         groups = [_counted(of_group, items, kept) for of_group in answers]
@@ -191,16 +196,6 @@ def answers_in(responses: ResponseMatrix, patterns: Patterns) -> Patterns:
     """Answers in some patterns: trials of a cell count as one if their correlation is not known."""
     correlation = responses.trial_correlation
     return patterns.with_trial_correlation(1.0 if correlation is None else correlation)
-
-
-def _spread(items: ItemParameters) -> Prior:
-    """Slopes as they are spread over items, and any intercept."""
-    slope = items.discrimination
-    mean = np.zeros((len(slope), 2))
-    mean[:, 0] = slope.mean()
-    precision = np.zeros((len(slope), 2, 2))
-    precision[:] = np.diag([1 / max(slope.var(), LITTLE), LITTLE])
-    return Prior(mean, precision)
 
 
 def _counted(patterns: Patterns, items: ItemParameters, kept: Marks) -> Group:

@@ -29,7 +29,7 @@ from irtkit.irf import NORMAL_POINTS, level_curves, level_information, logistic
 from irtkit.quadrature.levels import LevelEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from irtkit.calibration.result import FitResult
     from irtkit.calibration.standard_errors import ItemCovariance
@@ -40,7 +40,12 @@ _AT_ONCE = 2**21  # Numbers of levels that are worked on at once.
 
 
 def clustered(result: FitResult, families: Places | None, clusters: Places | None) -> FitResult:
-    """Cluster errors by numbered families of respondents, and by numbered clusters of items."""
+    """Cluster errors by numbered families of respondents, and by numbered clusters of items.
+
+    With scores u and information I by ability, the dependence of answers within clusters of items
+    adds v² Σ_c (ρ_c − 1) I_c to a posterior variance v. The design effect ρ_c is Σ_i E[(Σ_j u)²] /
+    Σ_i Σ_j E[u²], over the cluster j ∈ c and all respondents i.
+    """
     if families is not None:
         if result.item_covariance is None:
             raise ValueError("families: the fit must be one by EM, with standard_errors=True")
@@ -50,9 +55,28 @@ def clustered(result: FitResult, families: Places | None, clusters: Places | Non
         ]
         result = widened(result, result.patterns, families)
         result = replace(result, findings=tuple(findings))
-    if clusters is not None:
-        result = replace(result, cluster_variance=_added_by_clusters(result, clusters))
-    return result
+    if clusters is None:
+        return result
+    n_items = len(clusters)
+    member = _membership(clusters, np.arange(n_items), n_items).T
+    variance = result.posterior_sd**2
+    weight = np.where(result.answering, 1.0, 0.0)
+    n_clusters = member.shape[1]
+    together, apart = np.zeros((2, n_clusters))
+    by_cluster = np.empty((len(variance), n_clusters), np.float32)
+    for cells in _cells(result, result.patterns):
+        score, information = cells.by_ability()
+        v = variance[cells.rows, None].astype(np.float32)
+        counted = weight[cells.rows]
+        of_cluster = _dense(information @ member)
+        by_cluster[cells.rows] = of_cluster
+        of_scores = _dense(score @ member) ** 2
+        together += counted @ (of_scores + v * of_cluster**2)
+        squares = score * score + information * information * v
+        apart += counted @ _dense(squares @ member)
+    effects = np.divide(together, apart, out=np.ones(n_clusters), where=apart > 0)
+    added = variance**2 * (by_cluster @ (effects - 1))
+    return replace(result, cluster_variance=np.maximum(added, 0.0))
 
 
 class _Cells(NamedTuple):
@@ -63,7 +87,14 @@ class _Cells(NamedTuple):
     answered: Any  # 1 with complete data.
     items: Any  # Slope, intercept and guessing of each cell.
     respondents: Any  # Ability and posterior SD of each cell.
-    table: Callable[[Any], Any]  # Makes a table, respondents × items, of values of the cells.
+    observed: Any  # Sparse table of the observed cells, None if all cells are there.
+
+    def table(self, values: Any) -> Any:
+        """Values of the cells as a table, respondents × items."""
+        cells = self.observed
+        if cells is None:
+            return values
+        return type(cells)((values, cells.indices, cells.indptr), cells.shape)
 
     def scores(self, point: float, size: int) -> list[Any]:
         """Scores by slope, intercept (and logit of guessing) at θ + point · SD, as tables."""
@@ -113,44 +144,29 @@ class _LevelCells(NamedTuple):
         return score, information * self.engine.tried[self.rows]
 
 
-def _level_cells(result: FitResult, patterns: Patterns) -> Iterator[_LevelCells]:
-    """Go over the levels that were reached, some respondents at a time."""
-    parameters = result.parameters
-    counted = patterns.with_trial_correlation(result.correlation_by_item)
-    reached = ~np.isnan(parameters.steps)
-    engine = LevelEngine(counted, parameters.model or "GPCM", reached, parameters.top == 1)
-    items = parameters.items
-    for rows in blocks(patterns.n, len(items.slope) * engine.scores.shape[1] ** 2, _AT_ONCE):
-        abilities = result.ability[rows], result.posterior_sd[rows]
-        yield _LevelCells(rows, engine, items, *abilities)
-
-
 def _cells(result: FitResult, patterns: Patterns) -> Iterator[Any]:
     """Go over the responses, some respondents at a time."""
-    if result.parameters.steps is not None:
-        yield from _level_cells(result, patterns)
+    parameters = result.parameters
+    patterns = patterns.with_most_trials().with_trial_correlation(result.correlation_by_item)
+    if parameters.steps is not None:
+        reached = ~np.isnan(parameters.steps)
+        engine = LevelEngine(patterns, parameters.model or "GPCM", reached, parameters.top == 1)
+        size = parameters.n_items * engine.scores.shape[1] ** 2
+        for part in blocks(patterns.n, size, _AT_ONCE):
+            of_part = result.ability[part], result.posterior_sd[part]
+            yield _LevelCells(part, engine, parameters.items, *of_part)
         return
-    correlation = result.settings.trial_correlation or 0.0
-    patterns = patterns.with_most_trials().with_trial_correlation(correlation)
-    of = result.parameters
-    items = np.stack([of.discrimination, of.intercept, of.guessing])
+    items = np.stack([parameters.discrimination, parameters.intercept, parameters.guessing])
     items = np.nan_to_num(items).astype(np.float32)
     abilities = np.stack([result.ability, result.posterior_sd]).astype(np.float32)
     for rows, right, answered in float_blocks(patterns, dtype=np.float32):
         if patterns.sparse:
             of_cells = np.repeat(abilities[:, rows], np.diff(answered.indptr), axis=1)
-            table = partial(_like, answered)
-            yield _Cells(
-                rows, right.data, answered.data, items[:, answered.indices], of_cells, table
-            )
+            of_items = items[:, answered.indices]
+            yield _Cells(rows, right.data, answered.data, of_items, of_cells, answered)
         else:
             tried = np.float32(1) if answered is None else answered
-            yield _Cells(rows, right, tried, items, abilities[:, rows, None], np.asarray)
-
-
-def _like(table: Any, values: Any) -> Any:
-    """Sparse table with other values in the same cells."""
-    return type(table)((values, table.indices, table.indptr), table.shape)
+            yield _Cells(rows, right, tried, items, abilities[:, rows, None], None)
 
 
 def _by_system(result: FitResult) -> tuple[Array, Array, Array]:
@@ -241,19 +257,13 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
     on_board = total - 2 * (back * crossed).sum(axis=1)
     on_board += ((back @ whole) * back).sum(axis=1)
     by_covariance = np.maximum(np.stack([total, on_board]), 0.0)
-    known_items = result.posterior_sd**2 + _added_by_dispersion(result, patterns)
+    known_items = variance = result.posterior_sd**2
+    if result.dispersion is not None and result.parameters.steps is None:
+        beyond = np.nan_to_num(result.dispersion - 1).astype(np.float32)
+        parts = [cells.by_ability()[1] @ beyond for cells in _cells(result, patterns)]
+        added = variance**2 * np.concatenate(parts)
+        known_items = variance + np.maximum(added, -0.9 * variance)  # the least dispersion is 0.1
     return np.sqrt(known_items + by_covariance)
-
-
-def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Any:
-    """What dispersions of items add to posterior variances, at the posterior mean, (n,)."""
-    if result.dispersion is None or result.parameters.steps is not None:
-        return 0.0
-    beyond = np.nan_to_num(result.dispersion - 1).astype(np.float32)
-    parts = [cells.by_ability()[1] @ beyond for cells in _cells(result, patterns)]
-    variance = result.posterior_sd**2
-    added = variance**2 * np.concatenate(parts)
-    return np.maximum(added, -0.9 * variance)  # the least dispersion is 0.1
 
 
 def dispersed(result: FitResult, patterns: Patterns) -> FitResult:
@@ -362,34 +372,6 @@ def widened(result: FitResult, patterns: Patterns, families: Places | None = Non
     of_abilities = ability_errors(result, joint, patterns)
     errors = _errors_of_items(result, joint)
     return replace(result, standard_errors=errors, ability_errors=of_abilities)
-
-
-def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
-    """What the dependence of answers within clusters of items adds to posterior variances, (n,).
-
-    With scores u and information I by ability, it is v² Σ_c (ρ_c − 1) I_c. The design effect ρ_c is
-    Σ_i E[(Σ_j u)²] / Σ_i Σ_j E[u²], over the cluster j ∈ c and all respondents i.
-    """
-    n_items = len(clusters)
-    member = _membership(clusters, np.arange(n_items), n_items).T
-    variance = result.posterior_sd**2
-    weight = np.where(result.answering, 1.0, 0.0)
-    n_clusters = member.shape[1]
-    together, apart = np.zeros((2, n_clusters))
-    by_cluster = np.empty((len(variance), n_clusters), np.float32)
-    for cells in _cells(result, result.patterns):
-        score, information = cells.by_ability()
-        v = variance[cells.rows, None].astype(np.float32)
-        counted = weight[cells.rows]
-        of_cluster = _dense(information @ member)
-        by_cluster[cells.rows] = of_cluster
-        of_scores = _dense(score @ member) ** 2
-        together += counted @ (of_scores + v * of_cluster**2)
-        squares = score * score + information * information * v
-        apart += counted @ _dense(squares @ member)
-    effects = np.divide(together, apart, out=np.ones(n_clusters), where=apart > 0)
-    added = variance**2 * (by_cluster @ (effects - 1))
-    return np.maximum(added, 0.0)
 
 
 def _membership(cluster: Places, members: Places, n: int) -> Any:

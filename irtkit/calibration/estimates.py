@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.data.limits import AtChance, Connectivity
     from irtkit.data.near_duplicates import NearDuplicates
-    from irtkit.data.patterns import Counts, Patterns, Places
+    from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
@@ -179,7 +179,7 @@ def result_of(
     estimates = estimates._replace(ability=ability)
     stretch = _stretch(estimates, items, patterns, model)
     unanswered = counts.item_responses == 0
-    status = _status(estimates, items, patterns, columns, model, by_chance=by_chance)
+    status = _status(estimates, items, specification, by_chance=by_chance)
     parameters = _parameters(items, specification.settings.prior, unanswered, estimates, stretch)
     per_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
     n_parameters = int((~unanswered).sum()) * per_item + common
@@ -210,6 +210,11 @@ def result_of(
         trial_correlation=estimates.trial_correlation,
         synthetic_ability_sd=estimates.synthetic_sd * abs(stretch) if synthetic.any() else None,
     )
+    dispersions = None
+    if patterns.scored is not None:
+        dispersions = np.where(patterns.scored, 1.0, np.nan)
+        if estimates.dispersion is not None:
+            dispersions[columns] *= estimates.dispersion
     nodes = estimates.nodes.theta * abs(stretch)
     lowest = float(nodes.min())
     highest = float(nodes.max())
@@ -231,7 +236,7 @@ def result_of(
         latent_sd=float(sd) * (abs(stretch) if model == "Rasch" else 1.0),
         latent_mean=float(mean),
         n_parameters=n_parameters,
-        dispersion=_dispersions(specification, estimates),
+        dispersion=dispersions,
         quadrature=Quadrature(len(nodes), lowest, highest, estimates.quadrature_error),
         posterior=posterior,
         log_likelihood=estimates.log_likelihood,
@@ -240,17 +245,6 @@ def result_of(
         trace_rows=estimates.trace_rows,
         responses=specification.responses,
     )
-
-
-def _dispersions(specification: Specification, estimates: Estimates) -> Array | None:
-    """Dispersions of items with scores between 0 and 1, NaN for others; None without such items."""
-    scored = specification.patterns.scored
-    if scored is None:
-        return None
-    dispersions = np.where(scored, 1.0, np.nan)
-    if estimates.dispersion is not None:
-        dispersions[specification.columns] *= estimates.dispersion
-    return dispersions
 
 
 def _errors(
@@ -310,28 +304,6 @@ def _stretch(estimates: Estimates, items: Items, patterns: Patterns, model: Mode
     return 1.0 if rises else -1.0
 
 
-def _status(
-    estimates: Estimates,
-    items: Items,
-    patterns: Patterns,
-    columns: Places,
-    model: ModelName,
-    *,
-    by_chance: bool,
-) -> NDArray[np.object_]:
-    """Status of every item. ``columns`` are those that were estimated."""
-    counts = patterns.counts
-    status = np.full(len(counts.item_responses), "ok", dtype=object)
-    if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
-        worth = patterns.score_worth(estimates.trial_correlation)
-        flat = _flat(estimates, items, counts, patterns.answering, worth, by_chance=by_chance)
-        status[flat] = "flat"
-    status[counts.all_wrong | counts.all_right] = "no variance"
-    status[columns[estimates.unbounded]] = "unbounded"
-    status[counts.item_responses == 0] = "no responses"
-    return status
-
-
 def _parameters(
     items: Items, prior: Any, unanswered: NDArray[np.bool_], estimates: Estimates, stretch: float
 ) -> ItemParameters:
@@ -369,45 +341,54 @@ def unbounded_items(
     return endless
 
 
-def _flat(
+def _status(
     estimates: Estimates,
     items: Items,
-    counts: Counts,
-    answering: NDArray[np.bool_],
-    worth: Any,
+    specification: Specification,
     *,
     by_chance: bool,
-) -> NDArray[np.bool_]:
-    """Items with a small slope that may be 0, so that −intercept / slope is not a difficulty.
+) -> NDArray[np.object_]:
+    """Status of every item.
 
-    Small is relative to the median slope. If respondents differ by chance only, or are too few for
-    a median slope that differs from 0, all slopes are small.
+    An item is flat if its slope is small and may be 0, so that −intercept / slope is not a
+    difficulty. Small is relative to the median slope. If respondents differ by chance only, or are
+    too few for a median slope that differs from 0, all slopes are small.
 
     Near a slope of 0 its information is Σ (dP/da)² / P(1 − P) = w Σ θ², θ the posterior means (what
     posteriors leave open is missing information; Louis 1982), with w = P(1 − P) without guessing.
-    The correlation of repeated trials lowers the information, as if all cells had as many. A score
-    is worth ``worth`` trials.
+    The correlation of repeated trials lowers the information, as if all cells had as many.
     """
-    slope, _, logits = items[:3]
+    patterns = specification.patterns
+    counts = patterns.counts
     responses = counts.item_responses
+    answering = patterns.answering
+    n_answering = answering.sum()
+    slope, _, logits = items[:3]
     slope = np.abs(slope)
     right = counts.item_right / np.maximum(responses, 1)
     guessing = 0.0 if logits is None else logistic(logits)
     above = np.maximum(right - guessing, 0) / (1 - guessing)
     odds_wrong = (1 - right) / np.where(right > 0, right, np.inf)
-    trials = np.maximum(responses / answering.sum(), 1)
+    trials = np.maximum(responses / n_answering, 1)
     effect = 1 + (trials - 1) * (estimates.trial_correlation or 0.0)
-    n_effective = responses / effect * worth
+    n_effective = responses / effect * patterns.score_worth(estimates.trial_correlation)
     variance = estimates.ability[answering].var()
     information = n_effective * above**2 * odds_wrong * variance
     varied = (right > 0) & (right < 1)
     usual = float(np.median(slope[varied])) if varied.any() else 0.0
     steep = usual * information.sum() ** 0.5 >= Z95
-    if estimates.common_slope:
-        return np.full(len(slope), not steep)
-    no_slope = by_chance or (answering.sum() < _CAUTION.few and not steep)
+    no_slope = by_chance or (n_answering < _CAUTION.few and not steep)
     small = True if no_slope else slope < _CAUTION.flat * usual
-    return small & (slope * information**0.5 < Z95)
+    flat = small & (slope * information**0.5 < Z95)
+    if estimates.common_slope:
+        flat[:] = not steep
+    status = np.full(len(responses), "ok", dtype=object)
+    if specification.model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
+        status[flat] = "flat"
+    status[counts.all_wrong | counts.all_right] = "no variance"
+    status[specification.columns[estimates.unbounded]] = "unbounded"
+    status[responses == 0] = "no responses"
+    return status
 
 
 def concluded(

@@ -465,13 +465,25 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
 
     A normal distribution of ability flattens intercepts (`intercept_of`).
     """
-    if problem.parameters.levels is not None:
-        return _at_frequencies(problem, patterns)
+    slope: Any = starting_slopes(patterns, shrunk=problem.prior is not None)
+    levels = problem.parameters.levels
+    if levels is not None:  # from frequencies of levels
+        engine: Any = problem.engine
+        number = np.where(levels.real, engine.counts + 0.5, 0.0)
+        if levels.model == "GPCM":
+            slope = slope * 2 / (levels.shifts.max(axis=1) + 1)
+            odds = number[:, 1:] / number[:, :1]
+            steps = np.log(np.where(levels.free, odds, 1.0))
+        else:
+            above = np.cumsum(number[:, :0:-1], axis=1)[:, ::-1]
+            above = above / number.sum(axis=1, keepdims=True)
+            steps = intercept_of(np.where(levels.free, above, 0.5), slope[:, None])
+        hyper = Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
+        return problem.parameters.vector(engine.items(slope, steps), hyper)
     margins = patterns.margins
     right = margins.item_right[REAL]
     answered = margins.item_responses[REAL]
     share = (right + 0.5) / (answered + 1)
-    slope = starting_slopes(patterns, shrunk=problem.prior is not None)
     intercept = intercept_of(share, slope)
     typical = max(float(np.average(slope, weights=patterns.multiplicity)), 0.3)
     if problem.parameters.fixed is not None:  # a population like that of the fixed items
@@ -500,24 +512,6 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         typical = 1.0
     items = Items(slope, intercept, np.full_like(slope, _GUESSING))
     return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
-
-
-def _at_frequencies(problem: Problem, patterns: Patterns) -> Array:
-    """Start from the frequencies of levels and from the correlation of points with the total."""
-    engine: Any = problem.engine
-    levels: Any = problem.parameters.levels
-    slope: Any = starting_slopes(patterns, shrunk=problem.prior is not None)
-    number = np.where(levels.real, engine.counts + 0.5, 0.0)
-    if levels.model == "GPCM":
-        slope = slope * 2 / (levels.shifts.max(axis=1) + 1)
-        odds = number[:, 1:] / number[:, :1]
-        steps = np.log(np.where(levels.free, odds, 1.0))
-    else:
-        above = np.cumsum(number[:, :0:-1], axis=1)[:, ::-1]
-        above = above / number.sum(axis=1, keepdims=True)
-        steps = intercept_of(np.where(levels.free, above, 0.5), slope[:, None])
-    hyper = Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
-    return problem.parameters.vector(engine.items(slope, steps), hyper)
 
 
 def with_chance(

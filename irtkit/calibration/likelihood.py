@@ -254,7 +254,12 @@ class Parameterisation:
             location, log_scale = (*x[self.hyper], 0.0)[:2]
             hyper = Hyper(float(log_scale), float(location))
         if self.fixed is not None:
-            items = self._with_fixed(items, self.fixed)
+            whole = [self.fixed.discrimination.copy(), self.fixed.intercept.copy()]
+            if items.logit_guessing is not None:
+                whole.append(logits_of_guessing(self.fixed.guessing))
+            for values, estimates in zip(whole, items[:3], strict=False):
+                values[self.free] = estimates
+            items = Items(*whole)
         populations = self.populations
         if self.n_population:
             log_sd, mean = (*x[self.population].tolist(), 0.0)[:2]
@@ -268,15 +273,6 @@ class Parameterisation:
         by_item = steps.reshape(self.n_steps, -1).T
         by_item = np.where(self.levels.free, by_item, -np.inf)
         return Items.of_levels(slopes, self.levels._replace(steps=by_item))
-
-    def _with_fixed(self, items: Items, fixed: ItemParameters) -> Items:
-        """Free items, and the fixed ones among them."""
-        parameters = [fixed.discrimination.copy(), fixed.intercept.copy()]
-        if items.logit_guessing is not None:
-            parameters.append(logits_of_guessing(fixed.guessing))
-        for values, estimates in zip(parameters, items[:3], strict=False):
-            values[self.free] = estimates
-        return Items(*parameters)
 
     def vector(self, items: Items, hyper: Hyper | None = None) -> Array:
         """Return the vector that stands for some free items; a free population is N(0, 1)."""

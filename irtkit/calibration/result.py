@@ -451,7 +451,21 @@ class FitResult(Questions, Printed):
         - component: as in :attr:`items`, 0 for synthetic respondents. Abilities of different
           components cannot be compared.
         """
-        return self._respondents.copy()
+        import pandas as pd
+
+        if self.several is None:
+            names = ("ability", "ability_se", "board_se", "posterior_sd")
+            columns = {name: getattr(self, name) for name in names}
+        else:
+            columns = dict(self.several.ability_columns(self.ability, self.ability_se))
+        columns["accuracy"] = self.counts.accuracy
+        if self.several is not None:
+            columns["expected_score"] = self.overall
+        columns["n_responses"] = self.counts.respondent_responses
+        columns["synthetic"] = self.synthetic
+        if self.components is not None:
+            columns["component"] = self.components.respondents
+        return pd.DataFrame(columns, index=pd.Index(self.respondent_labels, name="respondent"))
 
     @cached_property
     def answer_worth(self) -> NDArray[np.float64]:
@@ -476,27 +490,35 @@ class FitResult(Questions, Printed):
         single = self.patterns.with_trial_correlation(1.0)
         return single.response_sums(self.answering.astype(np.float64))
 
-    @property
-    def _kinds(self) -> Any:
-        if self.parameters.steps is None:
-            return None
-        kinds = np.where(self.parameters.top > 1, "levels", "binary").astype(object)
-        if self.responses is not None:
-            several = np.asarray(self.responses.trials).max(axis=0) > 1
-            kinds[(kinds == "binary") & several] = "counts"
-        if self.dispersion is not None:
-            kinds[~np.isnan(self.dispersion)] = "fraction"
-        return kinds
-
     @cached_property
     def _items(self) -> pd.DataFrame:
         import pandas as pd
 
-        columns = self._parameter_columns
+        columns: dict[str, Any] = {}
+        parameters = self.parameters
+        kinds = None
+        if self.several is not None:
+            columns |= self.several.item_columns(self)
+        else:
+            names = ("discrimination", "difficulty", "guessing", "intercept")
+            values = {name: getattr(parameters, name) for name in names}
+            if parameters.steps is not None:
+                for k, threshold in enumerate(parameters.thresholds.T):
+                    values[f"threshold_{k + 1}"] = threshold
+            for (name, value), errors in zip(values.items(), self.standard_errors.T, strict=True):
+                columns[name] = value
+                columns[f"{name}_se"] = errors
+        if parameters.steps is not None:
+            kinds = np.where(parameters.top > 1, "levels", "binary").astype(object)
+            if self.responses is not None:
+                repeated = np.asarray(self.responses.trials).max(axis=0) > 1
+                kinds[(kinds == "binary") & repeated] = "counts"
+            if self.dispersion is not None:
+                kinds[~np.isnan(self.dispersion)] = "fraction"
         anchors = self.anchors
         columns |= {
             "average_error": self.counts.average_error,
-            "expected_error": self._expected_error,
+            "expected_error": self.own_items.expected_error(self.latent_sd, self.latent_mean),
             "quality_standard": self.quality_standard,
             "n_responses": self.counts.item_responses,
             "p_negative": self.p_negative,
@@ -506,55 +528,10 @@ class FitResult(Questions, Printed):
             "drift_z": anchors and anchors.drift_z,
             "drifts": anchors and anchors.drifts,
             "component": self.components and self.components.items,
-            "kind": self._kinds,
+            "kind": kinds,
         }
         filled = {name: values for name, values in columns.items() if values is not None}
         return pd.DataFrame(filled, index=pd.Index(self.item_labels, name="item"))
-
-    @property
-    def _parameter_columns(self) -> dict[str, Any]:
-        if self.several is not None:
-            return dict(self.several.item_columns(self))
-        columns: dict[str, Any] = {}
-        names = ("discrimination", "difficulty", "guessing", "intercept")
-        values = {name: getattr(self.parameters, name) for name in names}
-        if self.parameters.steps is not None:
-            for k, threshold in enumerate(self.parameters.thresholds.T):
-                values[f"threshold_{k + 1}"] = threshold
-        for (name, value), errors in zip(values.items(), self.standard_errors.T, strict=True):
-            columns[name] = value
-            columns[f"{name}_se"] = errors
-        return columns
-
-    @property
-    def _expected_error(self) -> NDArray[np.float64]:
-        return self.own_items.expected_error(self.latent_sd, self.latent_mean)
-
-    @property
-    def _ability_columns(self) -> dict[str, Any]:
-        if self.several is not None:
-            return dict(self.several.ability_columns(self.ability, self.ability_se))
-        return {
-            "ability": self.ability,
-            "ability_se": self.ability_se,
-            "board_se": self.board_se,
-            "posterior_sd": self.posterior_sd,
-        }
-
-    @cached_property
-    def _respondents(self) -> pd.DataFrame:
-        import pandas as pd
-
-        columns = self._ability_columns | {
-            "accuracy": self.counts.accuracy,
-            "expected_score": None if self.several is None else self._scores[0],
-            "n_responses": self.counts.respondent_responses,
-            "synthetic": self.synthetic,
-        }
-        if self.components is not None:
-            columns["component"] = self.components.respondents
-        filled = {name: values for name, values in columns.items() if values is not None}
-        return pd.DataFrame(filled, index=pd.Index(self.respondent_labels, name="respondent"))
 
     @property
     def trace(self) -> pd.DataFrame:

@@ -25,7 +25,26 @@ _SHOWN = 5  # Rows of a table, as many as `head` of pandas shows.
 
 def fit_shown(result: FitResult) -> Shown:
     """What ``print(result)`` says: sentences, the hardest items, and the best respondents."""
-    return Shown(findings=about(result), further=[_hardest(result), _best(result)])
+    component = ["component"] * (result.components is not None)
+    guessing = ["guessing"] * (result.model == "3PL")
+    columns = ["discrimination", "difficulty", *guessing, "average_error", "n_responses"]
+    hardest = hardest_first(result.items)[[*columns, *component, "status"]]
+    rows, _ = folded(hardest, result.alike, _SHOWN)
+    legend = []
+    if rows["difficulty"].isna().any():
+        legend.append("difficulty: blank where an item is flat or its slope is below 0")
+    title = "items with the highest average error (without those that no system gets right)"
+    items = Shown(title, rows, legend)
+
+    real = result.respondents.iloc[result.best_first]
+    ability = real["ability"]
+    rows = real[["ability", "ability_se", "accuracy", "n_responses", *component]].head(_SHOWN)
+    title = f"systems with the highest {'score' if result.at_chance else 'ability'}"
+    n_first = int((ability > ability.max() - 1e-6).sum())  # rounding
+    if n_first >= _SHOWN and not result.at_chance:
+        title += f" ({n_first:,} are equally high)"
+    legend = ["component: rows of different ones cannot be compared"] * len(component)
+    return Shown(findings=about(result), further=[items, Shown(title, rows, legend)])
 
 
 def about(result: FitResult) -> list[str]:
@@ -134,34 +153,6 @@ def silent_items(result: FitResult) -> Iterator[Finding]:
     for code, which in rest.items():
         if n := int(which.sum()):
             yield _note(code, n=n, least=_TELLING)
-
-
-def _hardest(result: FitResult) -> Shown:
-    """The hardest items."""
-    component = ["component"] * (result.components is not None)
-    guessing = ["guessing"] * (result.model == "3PL")
-    columns = ["discrimination", "difficulty", *guessing, "average_error", "n_responses"]
-    hardest = hardest_first(result.items)[[*columns, *component, "status"]]
-    rows, _ = folded(hardest, result.alike, _SHOWN)
-    legend = []
-    if rows["difficulty"].isna().any():
-        legend.append("difficulty: blank where an item is flat or its slope is below 0")
-    title = "items with the highest average error (without those that no system gets right)"
-    return Shown(title, rows, legend)
-
-
-def _best(result: FitResult) -> Shown:
-    """The respondents with the highest abilities, or scores if many systems are at chance."""
-    component = ["component"] * (result.components is not None)
-    real = result.respondents.iloc[result.best_first]
-    rows = real[["ability", "ability_se", "accuracy", "n_responses", *component]].head(_SHOWN)
-    title = f"systems with the highest {'score' if result.at_chance else 'ability'}"
-    ability = real["ability"]
-    n_first = int((ability > ability.max() - 1e-6).sum())  # rounding
-    if n_first >= _SHOWN and not result.at_chance:
-        title += f" ({n_first:,} are equally high)"
-    legend = ["component: rows of different ones cannot be compared"] * len(component)
-    return Shown(title, rows, legend)
 
 
 def readable_difficulty(items: pd.DataFrame) -> pd.Series[float]:

@@ -84,7 +84,14 @@ class JaxEngine:
         self._parts.check_alike(patterns)
         group = patterns.group if patterns.grouped else None
         self._rows = Rows(*map(placed, (patterns.cells, patterns.trials, group, frequency)))
-        _remember_program((self._parts, self._traits, self._rows.cells.shape))
+        # Each shape of matrix is compiled separately and holds some 400 memory maps, and Linux
+        # allows a process 65,530. Without a limit, a study over hundreds of shapes would crash.
+        program = self._parts, self._traits, self._rows.cells.shape
+        if program not in _compiled_for and len(_compiled_for) >= _MOST_PROGRAMS:
+            _sums.clear_cache()
+            _posteriors.clear_cache()
+            _compiled_for.clear()
+        _compiled_for.add(program)
 
     def sums(self, items: Items, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
@@ -191,19 +198,6 @@ def _scan(step: Callable[..., Any], start: Any, parts: tuple[Any, ...]) -> tuple
 
     total, by_part = jax.lax.scan(step, start, parts)
     return total, jax.tree.map(joined, by_part)
-
-
-def _remember_program(key: tuple[Any, ...]) -> None:
-    """Drop compiled programs once there are many.
-
-    Each shape of matrix is compiled separately and holds some 400 memory maps, and Linux allows a
-    process 65,530. Without a limit, a study over hundreds of shapes would crash.
-    """
-    if key not in _compiled_for and len(_compiled_for) >= _MOST_PROGRAMS:
-        for program in (_sums, _posteriors):
-            program.clear_cache()
-        _compiled_for.clear()
-    _compiled_for.add(key)
 
 
 def _program(formula: Callable[..., Any]) -> Any:

@@ -108,9 +108,6 @@ class Table:
             moments[order] = np.bincount(step, power, self.n_steps)
             power = power * t
         total = float(np.vdot(self.polynomials, moments))
-        return total, self._node_mass(moments)
-
-    def _node_mass(self, moments: Array) -> Array:
         by_side = _HERMITE.T @ moments  # what f, h·f′ and h²·f″ on either side count for
         by_end = np.zeros((3, self.n_steps + 1))
         by_end[:, :-1] = by_side[:3]
@@ -124,7 +121,7 @@ class Table:
         linear = by_mean - 2 * by_variance * mean
         by_end = np.array([constant, linear, by_variance]) / mass
         by_power = by_end @ weights.T
-        return (by_power * self._powers).sum(axis=0)
+        return total, (by_power * self._powers).sum(axis=0)
 
 
 def summed(inputs: Inputs, patterns: Patterns, table: Table) -> Totals:

@@ -207,13 +207,6 @@ def _tilted(ridges: Ridges, target: Target, level: float) -> tuple[Array, Array]
     return log_mass - evidence[:, None], evidence
 
 
-def _over_levels(ridges: Ridges, target: Target) -> Ridges:
-    """The same where the chance level is uncertain: a mixture over its posterior."""
-    level, sd = _level(ridges, target)
-    parts = [_tilted(ridges, target, level + sd * node)[0] for node in _NODES]
-    return ridges._replace(log_mass=logsumexp(parts, axis=0, b=NODE_WEIGHTS[:, None, None]))
-
-
 def bent_posterior(
     state: State, batches: Batches, *, chance_is_learned: bool
 ) -> tuple[Guide, Bent]:
@@ -240,7 +233,11 @@ def bent_posterior(
         shared += gradient.shared / len(points)
     step = guide.natural(Point(own, shared))
     if chance_is_learned:
-        bent = _at_quantiles(_over_levels(ridges, target))
+        # the chance level is uncertain: a mixture over its posterior
+        level, sd = _level(ridges, target)
+        parts = [_tilted(ridges, target, level + sd * node)[0] for node in _NODES]
+        log_mass = logsumexp(parts, axis=0, b=NODE_WEIGHTS[:, None, None])
+        bent = _at_quantiles(ridges._replace(log_mass=log_mass))
     bent = bent._replace(own=bent.own + step.own[:, None])
     return guide._replace(own=guide.own + step.own, shared=guide.shared + step.shared), bent
 

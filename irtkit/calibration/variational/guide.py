@@ -101,25 +101,16 @@ class Guide(NamedTuple):
         """Differential entropy in nats."""
         n = len(self.shared)
         size = self.own.size + len(self.shared)
-        _, rest, inner = self._given_shared()
-        total = 0.5 * size * (1 + math.log(2 * math.pi))
-        total += np.log(np.einsum("jkk->jk", self.factor)).sum()
-        total += 0.5 * np.linalg.slogdet(self.common[:n, :n])[1]
-        whole = np.eye(len(rest)) + rest @ inner.T @ inner
-        return float(total + 0.5 * np.linalg.slogdet(whole)[1])
-
-    def _given_shared(self) -> tuple[Array, Array, Array]:
-        """Regression of shifts on shared coordinates, their residual covariance, and the loading.
-
-        The loading is in units of the factors, one row for each own coordinate.
-        """
-        n = len(self.shared)
         head = self.common[:n, :n]
         side = self.common[:n, n:]
-        by_shared: Any = np.linalg.solve(head, side)
-        inner: Any = np.linalg.solve(self.factor, self.loading[:, :, n:])
-        rest = self.common[n:, n:] - side.T @ by_shared
-        return by_shared, rest, inner.reshape(self.own.size, -1)
+        # covariance of shifts given what is shared, and the loading in units of the factors
+        rest = self.common[n:, n:] - side.T @ np.linalg.solve(head, side)
+        inner = np.linalg.solve(self.factor, self.loading[:, :, n:]).reshape(self.own.size, -1)
+        total = 0.5 * size * (1 + math.log(2 * math.pi))
+        total += np.log(np.einsum("jkk->jk", self.factor)).sum()
+        total += 0.5 * np.linalg.slogdet(head)[1]
+        whole = np.eye(len(rest)) + rest @ inner.T @ inner
+        return float(total + 0.5 * np.linalg.slogdet(whole)[1])
 
     def around(self, seed: int) -> list[Point]:
         """The same without changes of what is shared."""
