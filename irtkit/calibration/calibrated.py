@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.data.patterns import Places
+    from irtkit.data.patterns import Mask, Places
     from irtkit.irf import Array, ModelName
     from irtkit.responses import ResponseMatrix
     from irtkit.responses.marking import Ranges
@@ -80,7 +80,7 @@ class CalibratedItems:
     """The score on the items at some places that fewer than 5 % of those calibrated exceed."""
     selected: bool = False  # Whether they are items that were selected, to be asked of new systems.
     selected_of: int | None = None  # Items of the benchmark, if some were selected from it.
-    counted: NDArray[np.bool_] | None = None  # Which items the score is of, by default all.
+    counted: Mask | None = None  # Which items the score is of, by default all.
     marks: Mapping[str, Any] = field(default_factory=dict)  # How marks of logs were read.
     score_ranges: Ranges | None = None  # Worst and best score of items that were read as levels.
     responses: ResponseMatrix | None = (
@@ -92,7 +92,7 @@ class CalibratedItems:
             unknown = np.full((self.parameters.n_items, 4), np.nan)
             object.__setattr__(self, "standard_errors", unknown)
 
-    def places_of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
+    def places_of(self, labels: tuple[str, ...]) -> Places:
         """Place of every label among the known items, −1 for unknown labels."""
         numbered = enumerate(self.labels or ())
         places = {label: k for k, label in numbered if self.known[k]}
@@ -113,7 +113,7 @@ class CalibratedItems:
         )
 
     @property
-    def scored(self) -> NDArray[np.bool_]:
+    def scored(self) -> Mask:
         """Which items had scores between 0 and 1 when they were calibrated, (n_items,)."""
         nothing = np.full(self.parameters.n_items, np.nan)
         return ~np.isnan(nothing if self.dispersion is None else self.dispersion)
@@ -126,7 +126,7 @@ class CalibratedItems:
         return np.where(self.scored, self.trial_correlation * self.dispersion, 1.0)
 
     @cached_property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Mask:
         """Which items have parameters and count, (n_items,)."""
         known = self.parameters.known
         return known if self.counted is None else known & self.counted
@@ -236,9 +236,7 @@ def _of_table(table: Any, sd: float, name: str) -> CalibratedItems:
     return CalibratedItems(parameters, names, sd, standard_errors=errors)
 
 
-def fixed_parameters(
-    anchors: CalibratedItems, places: NDArray[np.intp], model: ModelName
-) -> ItemParameters:
+def fixed_parameters(anchors: CalibratedItems, places: Places, model: ModelName) -> ItemParameters:
     """Parameters of all items of a fit. ``places`` locates the fixed ones."""
     if not (places >= 0).any():
         raise ValueError(
@@ -263,7 +261,7 @@ def anchors_of(
     result: FitResult,
     responses: ResponseMatrix,
     earlier: CalibratedItems,
-    fixed: NDArray[np.bool_],
+    fixed: Mask,
     population_se: tuple[float, float] | None,
 ) -> Anchors:
     """Test the fixed items of a result.
@@ -295,7 +293,7 @@ def anchors_of(
     )
 
 
-def _scale_errors(result: FitResult, fixed: NDArray[np.bool_], covariances: Array) -> Array:
+def _scale_errors(result: FitResult, fixed: Mask, covariances: Array) -> Array:
     """Errors of the mean and log SD of ability that those of fixed items add, in SDs.
 
     If mean and log SD are off by η, the parameters of item j are off by H_j η. With information
@@ -358,9 +356,7 @@ def changes_since(
     return changes(items, answers, fdr, prior=prior, pairs=pairs, copies=copies)
 
 
-def mixed(
-    which: NDArray[np.bool_], first: ItemParameters, second: ItemParameters
-) -> ItemParameters:
+def mixed(which: Mask, first: ItemParameters, second: ItemParameters) -> ItemParameters:
     """Parameters from the first where ``which`` is true, and from the second."""
     names = ("discrimination", "intercept", "guessing")
     pairs = [(getattr(first, name), getattr(second, name)) for name in names]

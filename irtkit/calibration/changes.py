@@ -30,13 +30,10 @@ from irtkit.quadrature.posterior import ItemCurves, normalised
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from irtkit.data.patterns import Patterns, Places
+    from irtkit.data.patterns import Mask, Patterns, Places
     from irtkit.irf import Array, ItemParameters
     from irtkit.responses import ResponseMatrix
 
-    Marks = NDArray[np.bool_]
 
 LEAST_ITEMS = 3
 """Fewest items that are tested: of two that disagree, either may have changed."""
@@ -96,7 +93,7 @@ class Changes(NamedTuple):
     weights: Array  # Slope a, intercept d and δ of every item, (n_items, 3).
     covariance: Array  # That of these three, (n_items, 3, 3).
     q_value: Array
-    called: Marks
+    called: Mask
     mixture: Mixture
     later: Group
     copies: float  # Systems per independent system.
@@ -120,7 +117,7 @@ def changes(
     prior: Prior | None = None,
     pairs: Sequence[Places] | None = None,
     copies: float = 1.0,
-    anchors: Marks | None = None,
+    anchors: Mask | None = None,
 ) -> Changes:
     """Test whether items changed from earlier to later answers.
 
@@ -198,7 +195,7 @@ def answers_in(responses: ResponseMatrix, patterns: Patterns) -> Patterns:
     return patterns.with_trial_correlation(1.0 if correlation is None else correlation)
 
 
-def _counted(patterns: Patterns, items: ItemParameters, kept: Marks) -> Group:
+def _counted(patterns: Patterns, items: ItemParameters, kept: Mask) -> Group:
     """Count answers at abilities told by some items, in a population that a group has."""
     asked = items.chosen(kept)
     part = patterns.with_columns(np.flatnonzero(kept))

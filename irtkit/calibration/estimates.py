@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.data.limits import AtChance, Connectivity
     from irtkit.data.near_duplicates import NearDuplicates
-    from irtkit.data.patterns import Patterns, Places
+    from irtkit.data.patterns import Mask, Patterns, Places
     from irtkit.irf import Array
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
@@ -72,12 +72,12 @@ class Specification(NamedTuple):
     settings: Settings
     prior: Any  # Of all items.
     start: Items | None  # Items to start from, NaN where they are unknown.
-    levels: NDArray[np.bool_] | None  # Which items have ordered levels; None without any model.
+    levels: Mask | None  # Which items have ordered levels; None without any model.
     anchors: CalibratedItems | None
     fixed: ItemParameters | None  # Parameters of all items, NaN where they are free.
 
     @property
-    def is_fixed(self) -> NDArray[np.bool_]:
+    def is_fixed(self) -> Mask:
         """Which items keep the parameters of an earlier fit, (n_items,)."""
         if self.fixed is None:
             return np.zeros(self.patterns.n_items, bool)
@@ -92,7 +92,7 @@ class Specification(NamedTuple):
         return self.patterns.with_trial_correlation(by_item)
 
 
-def correlation_of_points(patterns: Patterns, levels: NDArray[np.bool_]) -> float:
+def correlation_of_points(patterns: Patterns, levels: Mask) -> float:
     """Correlation of points, as of trials, with which levels vary as they do over respondents."""
     if patterns.trials is None:
         return 0.0
@@ -117,7 +117,7 @@ class Estimates(NamedTuple):
     items: Items
     covariances: Array | None
     """Of slope, intercept (and logit of guessing), or slope and steps, (n_items, k, k)."""
-    unbounded: NDArray[np.bool_]  # Items without a finite maximum, (n_items,).
+    unbounded: Mask  # Items without a finite maximum, (n_items,).
     common_slope: bool
     ability: Array
     ability_se: Array
@@ -305,7 +305,7 @@ def _stretch(estimates: Estimates, items: Items, patterns: Patterns, model: Mode
 
 
 def _parameters(
-    items: Items, prior: Any, unanswered: NDArray[np.bool_], estimates: Estimates, stretch: float
+    items: Items, prior: Any, unanswered: Mask, estimates: Estimates, stretch: float
 ) -> ItemParameters:
     """Parameters of all items, NaN of the unanswered ones of which no density speaks."""
     slope, intercept, logits = items[:3]
@@ -324,9 +324,7 @@ def _parameters(
     return ItemParameters(slope, intercept, guessing)
 
 
-def unbounded_items(
-    prior: Prior | None, items: Items, information: NDArray[np.float64] | None
-) -> NDArray[np.bool_]:
+def unbounded_items(prior: Prior | None, items: Items, information: Array | None) -> Mask:
     """Items without a finite maximum, because neither responses nor the prior bound them.
 
     ``information`` is the expected number of uncertain responses to every item, None if it is not
@@ -398,7 +396,7 @@ def concluded(
     *,
     by_chance: bool,
     counted_anew: bool = False,
-    levels: NDArray[np.bool_] | None = None,
+    levels: Mask | None = None,
     notes: tuple[Finding, ...] = (),
 ) -> FitResult:
     """The result with its findings, the gravest first, and its components.
@@ -425,9 +423,7 @@ def concluded(
     return replace(result, findings=(*findings, *notes), components=structure[0])
 
 
-def _of_levels(
-    result: FitResult, patterns: Patterns, levels: NDArray[np.bool_]
-) -> Iterator[Finding]:
+def _of_levels(result: FitResult, patterns: Patterns, levels: Mask) -> Iterator[Finding]:
     """Levels that nobody reached, and items of other kinds next to those with levels."""
     parameters = result.parameters
     n_items = len(levels)
@@ -480,7 +476,7 @@ def of_unbounded(result: FitResult) -> Iterator[Finding]:
         yield _warning("unbounded-items", _FINITE, **_named(result, unbounded))
 
 
-def _named(result: FitResult, which: NDArray[np.bool_]) -> dict[str, Any]:
+def _named(result: FitResult, which: Mask) -> dict[str, Any]:
     labels = [*compress(result.item_labels, which)]
     return {"n": len(labels), "n_items": len(which), "items": labels}
 

@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jax.sharding import Mesh
-    from numpy.typing import NDArray
 
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.calibration.likelihood import Values
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult, Settings
     from irtkit.calibration.search import Maximum
     from irtkit.calibration.standard_errors import ItemCovariance
-    from irtkit.data.patterns import Places
+    from irtkit.data.patterns import Mask, Places
     from irtkit.findings import Finding
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.responses import ResponseMatrix
@@ -237,7 +236,7 @@ def maximum_likelihood(
     trial_correlation: float | None = None,
     fixed: ItemParameters | None = None,
     start_items: Items | None = None,
-    levels: NDArray[np.bool_] | None = None,
+    levels: Mask | None = None,
 ) -> Estimates:
     """Maximise the likelihood of distinct patterns and items.
 
@@ -386,7 +385,7 @@ def maximum_of(
     fixed: ItemParameters | None = None,
     start_items: Items | None = None,
     given: float | None = None,
-    levels: NDArray[np.bool_] | None = None,
+    levels: Mask | None = None,
 ) -> tuple[Problem, Maximum, float | None]:
     """Search for the maximum and, if trials are repeated, for their correlation.
 

@@ -34,9 +34,8 @@ from irtkit.quadrature import Grid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from irtkit.calibration.priors import AtPrior, Prior
+    from irtkit.data.patterns import Mask
     from irtkit.irf import Array, ItemParameters, Levels, ModelName
     from irtkit.quadrature import Nodes, Posteriors
     from irtkit.quadrature.engines import Engine
@@ -288,7 +287,7 @@ class Parameterisation:
         return x
 
     @property
-    def estimated(self) -> NDArray[np.bool_]:
+    def estimated(self) -> Mask:
         """Which parameters of each item are its own, (k, n_items)."""
         chosen = np.zeros((self.width, self.n_items), bool)
         chosen[int(self.common_slope) :, self.free] = True

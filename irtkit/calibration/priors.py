@@ -24,8 +24,7 @@ from irtkit.irf import logistic, softplus
 from irtkit.responses.tables import by_item
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from irtkit.data.patterns import Mask
     from irtkit.irf import Array, Items
 
 PriorName = Literal["weak", "empirical"]
@@ -261,7 +260,7 @@ class Expected(NamedTuple):
 
     mean: Array
     sd: Array
-    has_mean: NDArray[np.bool_]  # Which items have a mean of their own.
+    has_mean: Mask  # Which items have a mean of their own.
     follows: Array
     """1 where the intercept follows m; 0 where its mean is on a given scale, or none is known."""
     middle: float  # β.
@@ -593,7 +592,7 @@ class ItemPrior:
         del items
         return self
 
-    def holds(self, items: Items) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def holds(self, items: Items) -> tuple[Mask, Mask]:
         """Whether slopes, and intercepts, are kept from running off.
 
         They are if twice as far out costs what one standard error does, half a nat. Out starts at
@@ -614,7 +613,7 @@ class ItemPrior:
 
 
 @np.errstate(all="ignore")  # so far out a density may overflow
-def _held(density: Density | None, x: Array) -> NDArray[np.bool_]:
+def _held(density: Density | None, x: Array) -> Mask:
     """Whether a density keeps parameters from running off."""
     if density is None:
         return np.zeros(len(x), dtype=bool)

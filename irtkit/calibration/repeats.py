@@ -26,23 +26,21 @@ from irtkit.data.patterns import REAL, SCORE_TRIALS
 from irtkit.irf import NORMAL_POINTS, logistic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from irtkit.calibration.search import Maximum, Problem
-    from irtkit.data.patterns import Patterns
+    from irtkit.data.patterns import Mask, Patterns, Places
     from irtkit.irf import Array
 
 
 class Cells(NamedTuple):
     """Cells with several trials, of real respondents; every array has shape (n_cells,)."""
 
-    row: NDArray[np.intp]
-    column: NDArray[np.intp]
+    row: Places
+    column: Places
     right: Array
     trials: Array
     copies: Array  # How many respondents and items share the cell.
 
-    def chosen(self, which: NDArray[np.bool_]) -> Cells | None:
+    def chosen(self, which: Mask) -> Cells | None:
         """Some of the cells, None if there are none."""
         columns: Any = (values[which] for values in self)
         return Cells(*columns) if which.any() else None
@@ -126,7 +124,7 @@ def trial_correlation(cells: Cells, problem: Problem, maximum: Maximum, at: floa
 
 
 def dispersions(
-    cells: Cells, problem: Problem, maximum: Maximum, correlation: float, scored: NDArray[np.bool_]
+    cells: Cells, problem: Problem, maximum: Maximum, correlation: float, scored: Mask
 ) -> Array:
     """Variance of the scores of every item, in that of all items, shrunk to these (Smyth 2004).
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.calibration.variational.posterior import Posterior
-    from irtkit.data.patterns import Patterns
+    from irtkit.data.patterns import Mask, Patterns, Places
     from irtkit.data.slopes import SlopeSigns
-    from irtkit.irf import ModelName
+    from irtkit.irf import Array, ModelName
     from irtkit.responses import ResponseMatrix
 
 FORMAT = storage.Format("irtkit result", 12)
@@ -84,10 +84,10 @@ class Quadrature:
 class Anchors:
     """What a fit says of the items that kept the parameters of an earlier one."""
 
-    fixed: NDArray[np.bool_]  #: Which items kept their parameters, (n_items,).
-    drift_z: NDArray[np.float64]
+    fixed: Mask  #: Which items kept their parameters, (n_items,).
+    drift_z: Array
     """z of the change of each of them: above 0 if the item became easier."""
-    drifts: NDArray[np.bool_]  #: Which of them differ significantly from their parameters.
+    drifts: Mask  #: Which of them differ significantly from their parameters.
     mean_se: float | None = None
     """Standard error of the mean of ability; None without standard errors. It includes the sampling
     errors of fixed items that came from a result."""
@@ -126,7 +126,7 @@ class FitResult(Questions, Printed):
     model: ModelName
     settings: Settings  #: The arguments of the fit, and what followed from them.
     parameters: ItemParameters
-    standard_errors: NDArray[np.float64]
+    standard_errors: Array
     """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept; with ordered
     levels also of each threshold; with several abilities (n_items, n_abilities + 1): of slopes and
     intercept. NaN if not asked for, without such a parameter, or if the objective is not concave
@@ -134,10 +134,10 @@ class FitResult(Questions, Printed):
     status: tuple[str, ...]
     """Per item: "ok", "flat" (the slope is not significant, and less than a third of the median one
     if respondents differ by more than chance), "no variance", "unbounded" or "no responses"."""
-    ability: NDArray[np.float64]
+    ability: Array
     """Posterior means (EAP), shape (n_respondents,), or (n_respondents, n_abilities)."""
-    posterior_sd: NDArray[np.float64]  #: Posterior SDs, shape of ``ability``, items taken as known.
-    synthetic: NDArray[np.bool_]
+    posterior_sd: Array  #: Posterior SDs, shape of ``ability``, items taken as known.
+    synthetic: Mask
     near_duplicates: NearDuplicates = field(repr=False)
     """How many real respondents there are, and as how many independent ones they answer."""
     counts: Counts
@@ -149,12 +149,12 @@ class FitResult(Questions, Printed):
     """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
     anchors: Anchors | None = field(default=None, repr=False)
     """Items that kept the parameters of an earlier fit; None if none did."""
-    dispersion: NDArray[np.float64] | None = field(default=None, repr=False)
+    dispersion: Array | None = field(default=None, repr=False)
     """Variance of the scores of every item, in that which the trial correlation says, (n_items,);
     NaN for items of right and wrong, None if all are. It enters standard errors."""
     item_covariance: ItemCovariance | None = field(default=None, repr=False)
     """Covariance of all item parameters, without a correction for near-duplicates; of EM."""
-    ability_errors: NDArray[np.float64] | None = field(default=None, repr=False)
+    ability_errors: Array | None = field(default=None, repr=False)
     """Errors without clusters of items: against the population and against the other systems,
     (2, n_respondents). None until they are asked for."""
     posterior: Posterior | None = field(default=None, repr=False)
@@ -172,7 +172,7 @@ class FitResult(Questions, Printed):
     converged: bool
     n_iterations: int
     """Evaluations of the likelihood ("em"), each of the cost of an EM step, or steps ("vi")."""
-    trace_rows: NDArray[np.float64] = field(repr=False)
+    trace_rows: Array = field(repr=False)
     """Shape (n, 4): evaluations so far, nodes, log-likelihood, largest change in a full step from
     there; (n, 6) for a variational fit, see :attr:`trace`."""
     responses: ResponseMatrix | None = field(repr=False)
@@ -181,17 +181,17 @@ class FitResult(Questions, Printed):
     """What limits the result: codes and values; ``str(finding)`` is the message."""
     components: Components | None = field(default=None, repr=False)
     """Which respondents and items are linked by responses that place them; None if all are."""
-    quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
+    quality_standard: Array | None = field(default=None, repr=False)
     """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
-    cluster_variance: NDArray[np.float64] | None = field(default=None, repr=False)
+    cluster_variance: Array | None = field(default=None, repr=False)
     """What clusters of items add to posterior variances, (n_respondents,)."""
-    saved_p_negative: NDArray[np.float64] | None = field(default=None, repr=False)
+    saved_p_negative: Array | None = field(default=None, repr=False)
     """`p_negative` of a result that was read from a file, or of one with several abilities."""
     several: Any = field(default=None, repr=False)
     """Of several abilities, :class:`irtkit.abilities.result.SeveralAbilities`; None for one."""
 
     @cached_property
-    def answering(self) -> NDArray[np.bool_]:
+    def answering(self) -> Mask:
         """Which real respondents have a response, (n_respondents,)."""
         return ~self.synthetic & (self.counts.respondent_responses > 0)
 
@@ -236,7 +236,7 @@ class FitResult(Questions, Printed):
         return None if self.several is None else str(self.several.structure)
 
     @property
-    def overall(self) -> NDArray[np.float64]:
+    def overall(self) -> Array:
         """What orders the respondents: ability, or expected score if there are several."""
         return self.ability if self.several is None else self._scores[0]
 
@@ -246,19 +246,19 @@ class FitResult(Questions, Printed):
         return self.several.scores(self)
 
     @property
-    def ability_correlation(self) -> NDArray[np.float64]:
+    def ability_correlation(self) -> Array:
         """Correlations Φ of abilities in the population, (n_abilities, n_abilities)."""
         return np.eye(1) if self.several is None else np.asarray(self.several.fitted.correlations)
 
     @property
-    def ability_covariance(self) -> NDArray[np.float64]:
+    def ability_covariance(self) -> Array:
         """Posterior covariances with items taken as known, (n_respondents, K, K)."""
         if self.several is None:
             return self.posterior_sd[:, None, None] ** 2
         return self.several.fitted.ability_covariance
 
     @cached_property
-    def own_weights(self) -> NDArray[np.float64]:
+    def own_weights(self) -> Array:
         """Weights of abilities in the composite that each item measures, (n_items, K)."""
         return composite_of_each(self.parameters, self.ability_correlation)
 
@@ -267,30 +267,30 @@ class FitResult(Questions, Printed):
         """Every item along the composite that it measures: items of one ability each."""
         return self.items_along(self.own_weights)
 
-    def items_along(self, weights: NDArray[np.float64]) -> ItemParameters:
+    def items_along(self, weights: Array) -> ItemParameters:
         """Items along a composite of abilities, (K,), or along one each, (n_items, K)."""
         return along(self.parameters, weights @ self.ability_correlation)
 
-    def abilities_along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def abilities_along(self, weights: Array) -> Array:
         """Posterior means of a composite, (n_respondents,), or of several by row."""
         ability = self.ability.reshape(len(self.ability), -1)
         return ability @ weights.T
 
-    def errors_along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def errors_along(self, weights: Array) -> Array:
         """Errors of a composite against the other systems, (n_respondents,)."""
         wider = (self.board_se / self.posterior_sd).reshape(len(self.ability), -1)
         scaled = wider * weights
         variance = np.einsum("ni,nij,nj->n", scaled, self.ability_covariance, scaled)
         return np.sqrt(variance)
 
-    def weights_of(self, name: str | None = None) -> NDArray[np.float64]:
+    def weights_of(self, name: str | None = None) -> Array:
         """Weights of a named ability, (K,), or of the composite that all items measure together."""
         if name is None:
             return composite_of_all(self.parameters, self.ability_correlation)
         check_one_of("ability", name, self.ability_names)
         return np.eye(self.n_abilities)[self.ability_names.index(name)]
 
-    def expected(self, rows: Any, items: Any) -> NDArray[np.float64]:
+    def expected(self, rows: Any, items: Any) -> Array:
         """P(right) of some respondents on some items, both by place; NaN where it is unknown."""
         return self.parameters.chosen(items).probability(self.ability[rows])
 
@@ -332,7 +332,7 @@ class FitResult(Questions, Printed):
         return None if self.anchors is None else self.anchors.sd_se
 
     @cached_property
-    def best_first(self) -> NDArray[np.intp]:
+    def best_first(self) -> Places:
         """Places of these from the best, or by accuracy if systems at chance distort ability."""
         value = self.counts.accuracy if self.at_chance else self.overall
         who = np.flatnonzero(self.answering)
@@ -367,12 +367,12 @@ class FitResult(Questions, Printed):
         return pd.Series(numbers, pd.Index(self.item_labels, name="item"))
 
     @property
-    def ability_se(self) -> NDArray[np.float64]:
+    def ability_se(self) -> Array:
         """Errors of abilities against the population, with the uncertainty of the items."""
         return self._with_clusters(self._ability_errors[0])
 
     @property
-    def board_se(self) -> NDArray[np.float64]:
+    def board_se(self) -> Array:
         """Errors of abilities against the other systems: location and scale cancel."""
         return self._with_clusters(self._ability_errors[1])
 
@@ -388,12 +388,12 @@ class FitResult(Questions, Printed):
         errors = self.board_se[self.answering] / self.latent_sd
         return max(0.0, float(1 - np.mean(errors**2)))
 
-    def _with_clusters(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _with_clusters(self, errors: Array) -> Array:
         added = self.cluster_variance
         return errors if added is None else np.sqrt(errors**2 + added)
 
     @cached_property
-    def _ability_errors(self) -> NDArray[np.float64]:
+    def _ability_errors(self) -> Array:
         from irtkit.calibration.errors import ability_errors
 
         if self.ability_errors is not None:
@@ -468,7 +468,7 @@ class FitResult(Questions, Printed):
         return pd.DataFrame(columns, index=pd.Index(self.respondent_labels, name="respondent"))
 
     @cached_property
-    def answer_worth(self) -> NDArray[np.float64]:
+    def answer_worth(self) -> Array:
         """Independent trials of right or wrong that one answer to each item is worth, (n_items,).
 
         One answer to an item of ordered levels counts as 1. Without responses the worth of repeated
@@ -485,7 +485,7 @@ class FitResult(Questions, Printed):
         return worth / self.parameters.top
 
     @cached_property
-    def n_answers(self) -> NDArray[np.float64]:
+    def n_answers(self) -> Array:
         """Number of real respondents that answered each item; repeated trials count once."""
         single = self.patterns.with_trial_correlation(1.0)
         return single.response_sums(self.answering.astype(np.float64))
@@ -620,7 +620,7 @@ class FitResult(Questions, Printed):
         rows = given.index if isinstance(given, pd.Series | pd.DataFrame) else None
         return pd.DataFrame(self.parameters.probability(theta), index=rows, columns=items)
 
-    def category_probability(self, abilities: ArrayLike | None = None) -> NDArray[np.float64]:
+    def category_probability(self, abilities: ArrayLike | None = None) -> Array:
         """Probability of every level, (n_abilities, n_items, n_levels), after a GPCM or GRM.
 
         Parameters
@@ -662,7 +662,7 @@ class FitResult(Questions, Printed):
         return slope_signs(patterns, self.evidence)
 
     @property
-    def p_negative(self) -> NDArray[np.float64]:
+    def p_negative(self) -> Array:
         """Probability that each slope is negative, NaN if it was not saved."""
         if self.saved_p_negative is not None:
             return self.saved_p_negative

@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from jax.sharding import Mesh
-    from numpy.typing import NDArray
 
     from irtkit.calibration.likelihood import Population
     from irtkit.calibration.priors import Prior
-    from irtkit.data.patterns import Patterns
+    from irtkit.data.patterns import Mask, Patterns
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Nodes, Posteriors
     from irtkit.quadrature.engines import Engine
@@ -270,7 +269,7 @@ def problem_of(
     mesh: Mesh | None = None,
     *,
     fixed: ItemParameters | None = None,
-    levels: NDArray[np.bool_] | None = None,
+    levels: Mask | None = None,
 ) -> Problem:
     """Return the problem of fitting a model.
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.likelihood import Parameterisation, Values
     from irtkit.calibration.priors import Prior
-    from irtkit.data.patterns import Patterns, Places
+    from irtkit.data.patterns import Mask, Patterns, Places
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Grid
     from irtkit.quadrature.engines import Part
@@ -398,7 +398,7 @@ def formed_as_a_whole(items: Items, n_items: int) -> bool:
 class _Population(NamedTuple):
     """Ability of real respondents. Its log SD and mean may be free."""
 
-    real: NDArray[np.bool_]
+    real: Mask
     mean: float
     sd: float
     n: int  # How many of the two are free.

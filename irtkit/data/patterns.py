@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
 
     Places = NDArray[np.intp]
+    Mask = NDArray[np.bool_]
 
 REAL, SYNTHETIC = 0, 1  # Groups of respondents; further groups of real ones are 2, 3, …
 SCORE_TRIALS = 10_000

@@ -26,9 +26,7 @@ from irtkit.quadrature.posterior import Posterior, normalised
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from irtkit.data.patterns import Patterns
+    from irtkit.data.patterns import Mask, Patterns
     from irtkit.irf import Array, ModelName
     from irtkit.quadrature.engines import Grid
 
@@ -45,8 +43,8 @@ class LevelEngine:
         self,
         patterns: Patterns,
         model: ModelName,
-        reached: NDArray[np.bool_] | None = None,
-        marks: NDArray[np.bool_] | None = None,
+        reached: Mask | None = None,
+        marks: Mask | None = None,
     ) -> None:
         self.patterns = patterns
         self.model = model

@@ -19,9 +19,7 @@ from irtkit.data.patterns import REAL
 from irtkit.quadrature.engines import Posteriors, Totals, moments
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.data.patterns import Patterns
+    from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
     from irtkit.quadrature.engines import Curves, Inputs
 
@@ -78,13 +76,13 @@ class Table:
         self.polynomials = from_left + from_right
         """Coefficients of 1, t, … t⁵ in every step, (6, n_steps)."""
 
-    def locate(self, scores: Array) -> tuple[NDArray[np.intp], Array]:
+    def locate(self, scores: Array) -> tuple[Places, Array]:
         """Step that holds each score, and how far into it the score lies, from 0 to 1."""
         place = (scores - self._lowest) / self._width
         step = place.astype(np.intp)
         return step, place - step
 
-    def derivative(self, order: int, step: NDArray[np.intp], t: Array) -> Array:
+    def derivative(self, order: int, step: Places, t: Array) -> Array:
         """Interpolated f (order 0), posterior mean (1) or variance (2)."""
         coefficients = self.polynomials
         for _ in range(order):
@@ -97,9 +95,7 @@ class Table:
             total += coefficient.take(step)
         return total
 
-    def total(
-        self, step: NDArray[np.intp], t: Array, frequency: Array | None
-    ) -> tuple[float, Array]:
+    def total(self, step: Places, t: Array, frequency: Array | None) -> tuple[float, Array]:
         """Sum of f over respondents, and how many of them are expected at each node."""
         moments = np.empty_like(self.polynomials)  # Σ tᵖ of the respondents in each step
         moments[0] = np.bincount(step, frequency, self.n_steps)

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from irtkit.data.patterns import Places
+    from irtkit.data.patterns import Mask, Places
     from irtkit.irf import Array
 
 Scale = Literal["population", "sample"]
@@ -56,7 +55,7 @@ class Posterior:
 
     item_labels: tuple[str, ...]
     respondent_labels: tuple[str, ...]
-    synthetic: NDArray[np.bool_]
+    synthetic: Mask
     coordinates: Coordinates
     guide: Guide
     abilities: Abilities
@@ -81,7 +80,7 @@ class Posterior:
         self,
         of_items: Callable[[Any], Any],
         rows: Places,
-        synthetic: NDArray[np.bool_],
+        synthetic: Mask,
         population_sd: Array,
         stretch: float,
     ) -> Posterior:
