@@ -487,11 +487,6 @@ FORMS = {
        for names in ("model_a,model_b,winner", "model_a,model_b,winner_model_a,winner_tie",
                      "system_1,system_2,winner", "player_a,player_b,result",
                      "left,right,outcome")},
-    # Words
-    **{f"words {right}/{wrong}": reads(marks(right, wrong)) for right, wrong in (
-        ("correct", "incorrect"), ("C", "I"), ("PASS", "FAIL"), ("right", "wrong"), ("Yes", "No"),
-        ("passed", "failed"), ("TRUE", "FALSE"), ("success", "failure"), ("Solved", "Unsolved"),
-        ("Correct", "Incorrect"), ("yes", "no"), ("resolved", "unresolved"))},
 }  # fmt: skip
 PARTS = [
     (name, part)

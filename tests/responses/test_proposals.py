@@ -59,12 +59,6 @@ READ = {  # Read as they are.
             *(("resolved", "unresolved"), ("True", "False"), ("correct", "wrong"), ("✓", "✗")),
         )
     },
-    "agent, task, reward": (
-        long(reward=MARKS).rename(columns={"model": "agent", "item": "task"}), TRUTH),
-    **{
-        f"column {name}": (long(**{name: MARKS}), TRUTH)
-        for name in ("passed", "success", "reward", "rating", "resolved", "is_correct", "correct")
-    },
     "confidence beside marks": (long(score=MARKS, confidence=np.linspace(0, 1, 24)), TRUTH),
     "difficulty beside grades": (long(correct=MARKS, steps=np.arange(24) % 3), TRUTH),
 }  # fmt: skip
