@@ -1,27 +1,12 @@
 """Whether intervals hold the truth 95 % of the time, and reliability is what it should be.
 
-Slopes are lognormal with an SD of 0.3 on the log scale, difficulties and abilities standard normal,
-where nothing else is said; all are drawn anew for every data set. True parameters are on the scale
-of the population, whose abilities are N(0, 1), and so are irtkit's.
+All is drawn anew for every data set, on the scale of the population, as irtkit's parameters are.
+`coverage`: items. `ability_intervals`: systems, alone and where items come in passages.
+`empirical`: what ``prior="empirical"`` gains, beside the best that any method can do: the posterior
+mean of each slope with abilities and the distribution of the items known. `reliability`: beside the
+squared correlation of fitted abilities with the true ones.
 
-`coverage`: the share of items whose interval, the estimate ± 1.96 standard errors, holds the value
-that the data were drawn from. Items whose status is not "ok" are left out.
-
-`ability_intervals`: the figures of each setting are, of abilities, the share that 95 % intervals
-hold, of ``ability_se``, of the leaderboard, and of the posterior SD, which takes items as known; of
-passages (items in groups of five, each with an ability of its own beside the common one), those of
-``with_clustered_errors(clusters=...)``, then those of ``ability_se``.
-
-`empirical`: what ``prior="empirical"`` gains over the weak prior, and what there is to gain.
-Abilities are made to have mean 0 and SD 1 so that the common scale does not enter. Beside both
-priors stands the best that any method can do: the posterior mean of each slope with abilities *and*
-the distribution of the items known, by a fine grid. Measured are root mean square errors of slopes,
-and how many 95 % intervals under the empirical prior hold the truth.
-
-`reliability`: whether reliability is the squared correlation of fitted abilities with the true
-ones. Responses are right or wrong, scores between 0 and 1 (beta with the same means, precision 8),
-marks of five levels (GPCM), right or wrong with half of the cells missing, or right or wrong on two
-tasks whose abilities correlate by 0.5, fitted as two tasks and as two free abilities.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

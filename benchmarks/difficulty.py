@@ -1,40 +1,14 @@
 """Difficulty: comparisons of models, predictions from features, curves, alarms and trends.
 
-`held_out`: "claims": in how many data sets `irtkit.compare_difficulties` finds "predicts-better" of
-held-out responses, predicted by the 1PL, the 2PL and, up to 100,000 cells, the 3PL. If all slopes
-are 1 nothing is to be gained; if 7 % are below 0 (the others lognormal, SD 0.3) much is. "systems":
-in how many data sets systems are said to change places, pairs that do, and pairs of which the one
-said to be abler is not. "equal" slopes are 1, "unequal" ones lognormal (SD 0.5), 7 % below 0.
-Families copy the answers of one and flip 2 %. Abilities and difficulties are normal; "skewed"
-abilities exponential.
-
+`held_out`: what a comparison claims of models, and of systems that change places.
 `difficulty_prediction`: six sets of the AAAI-22 paper (from ``../shared/data``; skipped where that
-is not) and the digits crowd. Of the features the class, the accuracy and what else tells the
-answers is left out; of SST nothing but an order of the sentences is stored, so that it shows what
-comes out where nothing can be predicted. 1PL difficulty of real systems: the rank correlation of a
-random forest on one division, and how many held-out items intervals of 90 % hold, over some.
+is not) and the digits crowd. What else tells the answers is left out of the features; of SST
+nothing but an order of the sentences is stored, so that it shows what comes out where nothing can
+be predicted. `expected_difficulty`: how many answers predicted difficulties are worth. `curves`:
+intervals of characteristic curves, and alarms of `irtkit.expected_performance`. `trend`: trends,
+horizons and ranks given these items.
 
-`expected_difficulty`: how many answers predicted difficulties are worth. Half of the digits of the
-crowd were answered by all 130 systems; difficulty is learned from their pixels. Only a few systems,
-drawn at random, answered the others. All items are fitted together, with the weak prior and with
-predictions as the means of all items (``difficulty_mean``). What is right is the fit to all
-answers. By number of answers to a new item: the root mean square error of the intercepts of new
-items, and how many answers the weak prior needs for the error that predictions and so many answers
-have (on a line through its errors in log-log coordinates).
-
-`curves`: how many intervals of shares right hold the true mean probability of the items in their
-range, with difficulties of fits without the system, as `irtkit.characteristic_curves` has them, and
-with those of the fit to all. "alarms": how often `irtkit.expected_performance` raises one where
-nothing but difficulty changed, and where the system has lost a unit of ability ("power"); 500 new
-items, as hard as the original ones or harder by a unit. Difficulties are known; or predicted, items
-spreading by 0.6 about the prediction; or estimated by a fit to other systems.
-
-`trend`: whether trends, horizons and ranks given these items are unbiased, and their intervals
-hold. Trends: 60 systems, 40 items, 12 answers of each system, drawn at random, or harder ones are
-likelier for later systems; ability is 0.8 x + e, with an SD of 1; by regression of the ability
-estimates of a fit, and by latent regression. Horizons: 16 systems, 120 tasks, difficulty 0.6 logits
-per doubling of minutes with an SD of 1.5 logits between tasks of one length, ability 1.5 logits per
-year with an SD of 0.5. Ranks: scores of 25 trials.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

@@ -1,26 +1,11 @@
 """How often a fit has findings where it should, and where it should not.
 
-`warnings_of_fit`: the share of data sets in which a default 2PL fit has each kind of finding
-(`KINDS`). Beside each setting stands the kind that must come in all of them, "clean" if none may
-come, or "seen" if nothing is promised. Then rank correlations of fitted slopes with true ones by
-the number of respondents, the reason for "fewer than eight".
+`warnings_of_fit`: kinds of findings (`KINDS`) of a default 2PL fit. Beside each setting stands the
+kind that must come in all data sets, "clean" if none may come, or "seen" if nothing is promised.
+`at_chance`: systems that guess, among honest ones. `health`: what is planted in a benchmark, and
+whether advice is true. `near_chance`: systems that seem to guess between four options.
 
-`at_chance`: the share of data sets in which systems at chance are named, of the planted guessers
-that are named, and of the others. "opposite": guessers answer one of two classes whatever is
-asked, but for a share of coin flips; the number of options is not known. "options": guessers flip
-coins, and the item table has n_options. "none": nobody is to be named. "seen": nothing is promised.
-"elsewhere": settings of `warnings_of_fit`; nobody is to be named. Honest systems follow a 2PL with
-guessing at the chance level, or an open-ended one without.
-
-`health`: in planted sets 15 % of the items get a difficulty of −9, or one of 9, or 5 % are copies
-of other items with 5 % of the responses flipped, or 15 % of the systems guess one of four options.
-A set counts as found if it has the finding of what was planted, and as false if it has any other
-finding of health. Then, whether advice is true where a reliability of 0.9 is promised: the advised
-items are simulated and added, and abilities of a refit are correlated with the true ones.
-
-`near_chance`: the share of data sets in which a fit says that many systems seem to guess between
-four options. A share of the systems guess. The others follow a 2PL with a mean accuracy of 1/4, so
-that many have an accuracy near chance by ability, or a 2PL with a guessing of 1/4.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

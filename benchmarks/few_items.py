@@ -1,26 +1,13 @@
 """How well few items tell the score of a new system on all.
 
-`few_items`: identical rows are dropped, and a quarter of the systems is held out by whole families,
-those who answer alike being one (joined by the transformer or the learner in what is known of
-them). The rest is fitted by the 2PL with defaults; items are selected by `irtkit.select_items` and
-asked of the held-out systems, at once (`irtkit.score`) or one by one (`irtkit.adaptive`). Errors
-are root mean squares over all held-out systems of all splits, in percentage points of the share
-right of all items; "holds" is the share of 95 % intervals that hold the score. Baselines: scores by
-random items, and the share right of one random item of each stratum of difficulty.
+`few_items`: systems are held out by whole families, those who answer alike being one (joined by the
+transformer or the learner in what is known of them). `beyond`: whether scores from few items cover
+systems that are better than the calibration set. "best": the best tenth is held out. "any": a
+random quarter, so that the best systems are also fitted. "ordinary": new systems of the same
+population.
 
-`beyond`: whether scores from few items cover systems that are better than the calibration set.
-"best": the best tenth is held out, and at most 800 of three quarters of the others are fitted.
-"any": a random quarter of all systems is held out, so that the best systems are also fitted. 20 and
-50 items are selected, and at most 200 of the systems held out are scored. Measured are the share of
-95 % intervals that cover the score on all items ("closed" if no interval is opened upwards), and
-their mean width in percentage points. Simulated boards have 200 items. "bent" gives the best tenth
-of the systems an ability of its own on half of the items, so that calibrated curves end below them;
-"two abilities" loads half of the items on a second ability (correlation 0.5). "ordinary": 30, 60
-and 200 calibrated systems and 200 new ones of the same population, who answer 50 of 200 items drawn
-at random: the share of systems with the status "beyond", and coverage.
-
-The matrices, but for the digits crowd, carry no free licence and are looked for in ``--data``;
-what is not there is left out.
+The matrices, but for the digits crowd, carry no free licence and are looked for in ``--data``; what
+is not there is left out. ``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from dataclasses import replace

@@ -1,23 +1,10 @@
 """Judges: systems and severities from incomplete ratings, and preferences for families.
 
-``python benchmarks/judges.py`` draws ratings of 30 systems × 80 items with marks 1 to 5. Systems
-are N(0, 1), items N(0, 0.8²), what is the answer's own N(0, 0.7²). Three judges have severities of
-0.6, 0 and −0.6, and 12 or 40 judges N(0, 0.5²). Their noise has SDs of 0.3, 0.6 and 1.
+`judges`: who marks what, and how well systems and severities are recovered, beside averages and
+ordinary least squares. `preferences`: one judge marks one family higher, and judges see each system
+differently. `verdicts`: judges of noise and reversed ones.
 
-`judges`: who marks what. Systems are compared with the mean mark of a neutral judge without noise:
-Spearman correlation, and RMSE in marks after the best line, of averages, of the effects of systems
-in an additive model (system + item + judge) by ordinary least squares, and of the expected scores
-of a fit to the adjusted marks. Severities are compared with the mean marks of the judges over many
-answers: their correlation, and the share of the 95 % intervals that hold the truth.
-
-`preferences`: all judges mark all answers of three families of ten systems. One judge marks one
-family higher by so many marks, and judges see each system differently by so many marks (SD). In
-"apart" families differ by 0.7 SD of ability. Measured are the shares of p-values below 0.05, of
-that judge and family and of all, and the data sets in which it is named, or another one.
-
-`verdicts`: 30 systems × 40 items. The mark of a judge is a slope times the quality, with noise.
-Slopes of judges of noise are 0, and of reversed ones −1. Measured are the shares of these that are
-named, of the others that are blamed, of the others whose consistency is known, and its mean error.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

@@ -1,33 +1,15 @@
 """How well wrong keys are found that were planted in real and in simulated matrices.
 
-A random 2 % of the items get a wrong key. "inverted": their responses are inverted, as a wrong key
-does to an item with two choices. "second class": the label of digits is changed to the class that
-comes second in the votes of the crowd, and their predictions are marked anew. (A random class would
-make the digit nearly all wrong, which average error finds by itself.) Real matrices hold suspect
-items of their own, which no ranking can tell from planted ones.
+"inverted": responses are inverted, as a wrong key does to an item with two choices. "second class":
+the label of digits is changed to the class that comes second in the votes of the crowd. (A random
+class would make the digit nearly all wrong, which average error finds by itself.) Real matrices
+hold suspect items of their own, which no ranking can tell from planted ones.
 
-`planted_wrong_keys`: all items are ranked by how suspect they look: p_negative of irtkit, the
-corrected item–total correlation (of an item with the share right on the other items), average
-error, and the discrimination of PyPI mirt where it is found (``--peer-python``; it has no missing
-cells). "auc" is the area under the precision–recall curve (average precision), "top k" the
-precision among the k items ranked worst, k being the number of planted ones. "found" and "false"
-belong to the items that `irtkit.flag_items` calls negative at a false-discovery rate of 5 %: the
-share of planted items among them, and the share among them of items that were not planted and are
-not called negative in the data as they came either. "suspect found" and "suspect false" are the
-same of all items that are suspect, those with evidence of a wrong key among them.
+`planted_wrong_keys`: orders of suspicion beside others' (``--peer-python`` for PyPI mirt), and what
+`irtkit.flag_items` calls. `wrong_keys`: the order of `irtkit.wrong_keys`, without and with answers.
+`multiple_choice`: items with several options, every second data set with guessing.
 
-`wrong_keys`: 8 items or more are planted. "distractor": 40 % of those who fail an item choose the
-answer that its key was moved to. "class": the key of a digit is another class. The figures of each
-setting are average precisions of the order by `p_negative` and by `irtkit.wrong_keys`, without and
-with the answers, how many items are called at a nominal 10 % (the mean of 1 − p_wrong_key), and the
-share of these that was not planted. "none": no wrong keys; all calls are false.
-
-`multiple_choice`: 5 of 200 items with several options have a wrong key, so that a system is marked
-right with probability (1 − P)/(options − 1). Every second data set has guessing. "first five" are
-planted items among the first five of `irtkit.audit`, and of the item–total correlation. "likely"
-ones have a probability above .2, "called" ones hold with error control. "sets with a likely one"
-are data sets without wrong keys in which an item is likely. The last table has the share of wrong
-keys among items by probability, over all data sets.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

@@ -1,40 +1,12 @@
 """How often tests of models raise an alarm where the model holds: a test at 5 % should in 5 %.
 
-Items are drawn anew in every set (log slopes of SD 0.3, difficulties N(0, 1), guessing of the 3PL
-in [0.1, 0.3]), abilities N(0, 1).
+Items are drawn anew in every set. `model_fit`: S-X², lz, Q3 and M2. `levels`: respondents, and
+items of two samples that are linked. `differential`: items that differ between groups, and families
+of near-copies. `likelihood_ratio`: families of copies; "unscaled" is the test without regard to
+near-duplicates. `versions`: two versions of a benchmark. `anchors`: items held fixed, some of which
+leaked.
 
-`model_fit`: of data from the model that is fitted, the shares of items whose S-X² has a p-value
-below 0.05, of respondents whose lz has, and of pairs whose Q3 has. "m2": the share of sets in which
-the p-value of M2 is below 0.05.
-
-`levels`: "respondents": the shares of respondents whose ``respondent_fit`` has p < 0.05 and p <
-0.001, of data sets with one whose q < 0.05, and the mean infit of the items. "drift": two samples
-that answer the same items, the second N(0.7, 0.8²), fitted apart and linked: the shares of items
-with p < 0.05 and p < 0.001, and of data sets of which an item is said to drift.
-
-`differential`: abilities are N(0, 1) in the reference group and N(−shift, 1) in the focal one.
-Where items differ a share of them is harder for the focal group by so many SDs of ability ("one
-way"), or as many are easier ("both ways"), or has half the slope there ("slopes"). Families are
-near-copies of one system, each answer differing with a probability. Measured are the share of
-items that do not differ whose p-value is below 0.05; and with q ≤ 0.05 the mean share of false ones
-among those found, and the share found of those that differ.
-
-`likelihood_ratio`: families of copies of one respondent; each copy flips a share of the answers.
-Difficulties lie from −1.5 to 1.5. Under "1PL" all slopes are 1; under "2PL" log slopes are
-N(0, 0.4²), and the test should reject. "unscaled" is the same test without regard to
-near-duplicates.
-
-`versions`: two versions of 200 items, of which some became easier by 1.5 logits, answered by old
-systems, N(0, 1), and new ones, N(shift, 1), or by the same systems moved by the shift. A share of
-the answers of the same systems "repeats": it comes from the same draws in both versions. Measured
-are the drifting items found and the false calls in a data set, the share of sets with a call, and
-of those with one the share in which the interval of the shift of scores holds the true shift.
-
-`anchors`: earlier systems calibrate 30 items. Later systems answer these items, held fixed, and 15
-new ones. "Leaked" anchors are easier for later systems by 1.2 logits. "Copies" are later systems
-that occur four times. Measured are the data sets in which exactly the leaked anchors are named, and
-those in which a sound one is; and the latent mean, before and after a second fit without the
-anchors that were named.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

@@ -1,20 +1,11 @@
 """False discoveries of negative slopes where respondents answer alike, and where they do not.
 
-A random 2 % of the items is inverted in data sets drawn anew for every setting. Families: parents
-with abilities and answers of their own; children copy the answers and flip each with the
-probability given. Items are 500 where nothing else is said.
+Parents have abilities and answers of their own; children copy the answers and flip each with the
+probability given. `near_copies` and `few_families` (of at most 60 respondents): every respondent
+counted as independent ("alone"), and evidence weighed by near-duplicates. `named_families`: without
+families, with ``families="similar"``, and with the true ones.
 
-`near_copies` and `few_families` (of at most 60 respondents): items are called negative as
-`irtkit.flag_items` calls them, at a false-discovery rate of 5 %, twice: with every respondent
-counted as independent ("alone"), and with evidence weighed by near-duplicates
-(`irtkit.data.near_duplicates`), as is done by default. Measured are the share of the called items
-that is false (0 where none is called), the mean of which over data sets the rate is meant to hold;
-the share of the inverted items called; the effective number of respondents; and the share of the
-data sets in which the largest eigenvalue lies above that of one ability ("warned").
-
-`named_families`: `irtkit.flag_items` is called without families, with ``families="similar"``, and
-with the true families, where similar respondents miss many pairs and where there are few families:
-items called in all data sets, and the share of them that is false.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 import numpy as np

@@ -1,28 +1,13 @@
 """Whether posteriors and standard errors say what they should.
 
-`variational`: the share of 90 % intervals of ``method="vi"`` that hold the truth, beside the plain
-peer of ``mean_field.py``, under the same prior and under that of irtkit. Data are those of
-``coverage.py``. Items are on the scale of the population, on which abilities are N(0, 1), and
-abilities on that of the sample, on which these have mean 0 and SD 1. "coverage" is of ± 1.645 SD,
-"quantiles" of ``posterior.item_intervals``. All items count, also those without variance.
+`variational`: intervals of ``method="vi"``, beside the plain peer of ``mean_field.py``, on the data
+of ``coverage.py``. `guessing`: the same of the 3PL. Data "from the prior" are fitted under just
+that prior, so that the exact posterior holds 90 %; "chance" is of EM. `standard_errors`: errors
+beside those of the Hessian of what a fit maximises, written down anew in JAX, in 64 bits. Of
+``prior="empirical"`` what was learned is taken as known, and estimates are posterior means, no
+maximum: where the Hessian there is no peak's, there is no standard error.
 
-`guessing`: the same of the 3PL, whose posterior is a bent ridge. "From the prior": log a ~
-N(0, 0.4²), d ~ N(0, 1.5²), c ~ Beta(5, 17), fitted under just that, so that the exact posterior
-holds 90 %, neither more nor less. "Narrow slopes": log a ~ N(0, 0.3²), d = −ab with b ~ N(0, 1), c
-~ Beta(5, 17) under the weak prior, whose slopes are wider. In both, chance is given as 0.2. In
-"chance learned" data are those of "narrow slopes", and the fit learns the chance level. "chance":
-the same of slopes and difficulties by EM, at 95 %, where all items have one guessing c or c ~
-Beta(5, 17) ("spread"), and fits learn the chance level or are given 0.2.
-
-`standard_errors`: whether standard errors are those of the Hessian of what a fit maximises. The
-marginal log-likelihood and the log density of the prior, as the docstrings define them, are written
-down anew in JAX, in 64 bits, on a fixed grid of 321 nodes from −8 to 8. Differences of their
-gradients at the estimates give the Hessian by all parameters, those that the prior learns among
-them; the roots of the diagonal of its inverse are what standard errors should be. Of
-``prior="empirical"`` what was learned is taken as known, as ``irtkit.fit`` says, and estimates are
-posterior means, no maximum: where the Hessian there is no peak's, there is no standard error.
-Measured is the largest deviation of a standard error of a slope, an intercept or the logit of
-guessing.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

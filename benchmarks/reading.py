@@ -1,29 +1,13 @@
 """Reading: time and memory of logs and long tables, damaged logs, and the page of a report.
 
-`read_logs`: 100 systems answer 10,000 items each, in a file of JSON lines per system, as
-lm-evaluation-harness and Every Eval Ever write them, some 1,000 bytes a sample, the latter with the
-tokens and milliseconds that are kept as metrics of the answers. One fresh process per format then
-reads the folder. Beside it stands what Python's own json module takes to parse the same lines.
+`read_logs`: files of JSON lines as harnesses write them, read in a fresh process. `read_long`: a
+row each, in an order without any system, beside pyarrow, which is the floor of any reader and is
+left out above ten million rows. `fuzzed_logs`: logs of every format, damaged. The outcome must be a
+valid response matrix or a ValueError; anything else is a failure, and so is more than five seconds.
+The address space is limited. `report_page`: the whole command in a fresh process, then the page in
+Chromium, headless, with the window of a laptop.
 
-`read_long`: 1,000 systems answer 1,000 to 100,000 items, one row each, in an order without any
-system. Labels are text of some 15 characters, responses 0 or 1. Fresh processes read a table in
-turn: irtkit into a response matrix, and pyarrow the three columns into a table, which is the floor
-of any reader. Times are the least of the rounds. pyarrow is left out above ten million rows, where
-its table alone takes gigabytes. Peaks are the largest resident size of a process.
-
-`fuzzed_logs`: logs of every format, those that the tests write and carry and those of
-../shared/samples where it lies, are damaged: bytes are changed, cut out, doubled, put elsewhere or
-replaced by words that JSON, ARFF and archives have a meaning for; values of JSON are replaced by
-values of other kinds, also within archives; files end early. Each is then read as it is and looked
-at as ``irtkit inspect`` does. The outcome must be a valid response matrix or a ValueError; anything
-else is a failure, and so is more than five seconds. The address space is limited to 2 GiB beyond
-what the interpreter and the packages take.
-
-`report_page`: for the digits crowd and for 12 simulated systems × 42,000 items the whole command
-``irtkit report`` runs in a fresh process, from a wide CSV. Then the page is opened anew each round
-in Chromium, headless, with the window of a laptop: milliseconds until its script is done, from the
-start of the navigation; and from a move of the pointer over the item map, and from a click there,
-to the frame after the next one is drawn. Medians and worst of all rounds.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 import io

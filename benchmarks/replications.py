@@ -1,18 +1,12 @@
 """Numbers of others obtained again: theirs, ours, difference.
 
 `replications`: LSAT6 and LSAT7 are carried with the tests; the others are read from the folder
-given by ``--data``, which has to hold them.
+given by ``--data``, which has to hold them. `stored_difficulties`: those of the AAAI-22 paper, with
+Rasch without a prior on the grid of R's mirt, in the paper's batches of items. Of the paper's
+random rows totals by item are known; they are drawn anew. What is left is a common shift of all
+items of a batch: on a grid coarser than posteriors the likelihood is all but flat along it.
 
-`stored_difficulties`: how close fits come to the difficulties that the authors of the AAAI-22 paper
-stored. Rasch without a prior on the grid of R's mirt, in the paper's batches of items, on six of
-its sets (read from ``../shared/data``). Of the paper's random rows totals by item are known; they
-are drawn anew. By set: the root mean square difference between difficulties; the same within a
-batch after a common shift is taken off; the correlation in the whole set, and the least within a
-batch; and, of the first draw, the correlation with difficulties of all items fitted at once. What
-is left is a common shift of all items of a batch: on a grid coarser
-than posteriors the likelihood is all but flat along it, and mirt stopped after 200 cycles. Then the
-share of items with a negative slope, by the 2PL with the same rows, beside that of a refit with
-mirt: without a prior on the fixed grid in batches, and as irtkit does by default.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

@@ -1,30 +1,12 @@
 """Scores between 0 and 1, ordered levels, and repeated trials: whether their intervals hold.
 
-`scores`: for published boards, if they are there (an index of capabilities from 222 systems on 57
-benchmarks, and the systems of MTEB with at least 15 scores on 60 tasks), over splits that hold out
-10 % of the cells: the root mean square error of the expected score, less that of the same scores as
-counts of 100 trials, the trials that a score counts for, and the SD of z, the difference of the
-abilities by either half of the cells over its error. Then, for scores drawn from several families,
-the trials that a score counts for, and how often 95 % intervals hold abilities, slopes and
-intercepts.
+`scores`: published boards, if they are there, with 10 % of the cells held out, and scores drawn
+from several families. `rubrics`: the GPCM and the GRM, and items of three kinds in one fit.
+`repeated_trials`: trials of a cell are correlated given ability and item: "beta", the cell has a
+probability of its own; "copies", the runs of a share of the cells are one run copied. The 1PL is
+fitted to a 2PL once more: what a model misses repeats itself from trial to trial as well.
 
-`rubrics`: matrices drawn from the GPCM or the GRM, with slopes exp(N(0, 0.25²)) times 3.2 over the
-number of levels (GPCM) or 1.4 (GRM), one in twenty below 0, and thresholds around N(0, 0.5²).
-"coverage": how often 95 % intervals hold slopes, thresholds and abilities. "seconds": CPU seconds
-of a fit without and with standard errors. "fractions": the same data fitted by either model of
-levels and as scores between 0 and 1: 1 less the squared correlation of abilities with the true
-ones, over that of the true model. "mixed": right and wrong answers of the 2PL, fractions from a
-beta distribution worth nine answers and four levels of the GPCM, a third of the items each, 10 %
-missing, in one fit: how often 95 % intervals hold slopes of each kind and abilities, and the mean
-weight of a fraction.
-
-`repeated_trials`: every respondent tries an item several times, and the trials of a cell have a
-correlation ρ given ability and item: "beta", the cell has a probability of its own, drawn from a
-beta distribution around the model's; "copies", the runs of a share ρ of the cells are one run
-copied, the others are independent. 5 % of the items (of the 2PL) are inverted. The 1PL is fitted to
-a 2PL once more: what a model misses repeats itself from trial to trial as well. Measured are the
-estimated ρ, and how often 95 % intervals hold the ability, brought to mean 0 and SD 1 among the
-respondents as that of fits is.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

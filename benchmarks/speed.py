@@ -5,31 +5,13 @@ call alone; packages take turns, and what it takes to bring the data into a pack
 out. Peers run where they are installed: in this environment, or in that of ``--peer-python``. A
 first fit does not count, unless a peer takes over five seconds for it.
 
-`default_call`: the call that people type. ``irtkit.fit(responses)`` and ``mirt.fit_mirt(y)`` give
-standard errors; ``theta.fit(y)`` of theta-irt gives none, and fits the complete 2PL shapes only.
-`peers`: PyPI mirt, girth and py-irt without standard errors. PyPI mirt holds all slopes of its 1PL
-at 1; py-irt 0.7.1 leaves the guessing of its 3PL where it starts, at 1. "irtkit_faster" is a peer's
-best time over irtkit's best: of `default_call` on the clock and on the processors, of `peers` with
-``prior=None`` and with default settings. Accuracy is judged by one yardstick (``accuracy.py``).
+`default_call`: the call that people type. `peers`: without standard errors. `copies`: this checkout
+and that of ``--against``. `scaling`: the second fit in a fresh process. `sparse`: a long table with
+few of the cells. `threads`: one and all, alone and beside a busy process. `floor`: a fit in units
+of the unavoidable work of one step, which is two float32 matrix–vector products over the responses
+and one exponential over (respondents + items) × final nodes.
 
-`copies`: what it saves that identical respondents and items are computed once. 12 respondents
-answer 42,000 items: few columns are distinct. A fit and `irtkit.compare_difficulties` of it run in
-this checkout and in that of ``--against`` (such as a ``git worktree`` of an earlier commit), in
-turns. "moved" is the largest difference between slopes.
-
-`scaling`: time and peak memory of the second fit in a fresh process, at seven sizes from 10⁶ to 10⁸
-cells. `sparse`: a long table in which a million respondents answer ten of ten thousand items each,
-drawn, made a matrix and fitted in one fresh process. Peaks are the largest resident size of a
-process over its whole life.
-
-`threads`: ``irtkit.fit(responses)`` as it is, and with as many threads as there are processors, in
-turns: alone, and beside another process that keeps one processor busy. Medians, on the clock and on
-the processors.
-
-`floor`: how many times the unavoidable work of one step a whole fit takes: two float32
-matrix–vector products over the responses (the faster of NumPy's BLAS and JAX) and one exponential
-over (respondents + items) × final nodes (JAX; the faster of float32 and float64). Fits are warm and
-without standard errors; fit and floor take turns, and the best of each counts.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations

@@ -1,20 +1,9 @@
 """What standard methods get in the places of irtkit's own, on data with a known answer.
 
-*Near-duplicates*: the mixture of pairs (`irtkit.data.near_duplicates`) beside links. Pairs are
-linked that are called at a false-discovery rate of 1 % (Benjamini & Hochberg 1995), families are
-the connected components, and the design effect is Kish's with the residual correlation of pairs of
-one family. Settings are those of ``near_copies.py``. "said": the effective
-number is below 0.9 of the number.
-
-*Gaps*: the score test of `irtkit.data.limits` beside connected components, and beside a least
-number of common items (respondents are linked who answered ten items or more in common).
-Settings are those of ``false_findings.py``: "apart" should be said, "together" should not.
-
-*One ability*: the screens of `irtkit.data.limits` followed by draws, beside draws alone (parallel
-analysis; Horn 1965): p < 0.01 among 99 draws from the curves, for either statistic.
-
-*Slopes*: the mixture of slopes beside the same score tests at a false-discovery rate of 5 %
-(Benjamini & Hochberg), with 2 % of the items inverted.
+Near-duplicates: links of pairs at a false-discovery rate of 1 %, families being the connected
+components, with Kish's design effect. Gaps: connected components, and ten common items. One
+ability: parallel analysis (Horn 1965), p < 0.01 among 99 draws. Slopes: the same score tests at a
+false-discovery rate of 5 %. Settings are those of ``near_copies.py`` and ``false_findings.py``.
 """
 
 import time

@@ -1,41 +1,14 @@
 """Whether what is said of systems holds: ranks, pairs told apart, P(better), power, gates, marks.
 
-`systems`: boards are simulated and fitted by the 2PL. Abilities are all equal, of four levels with
-five equal systems each, or normal. Answers are complete; or of two forms with half of the items in
-common; or each system answered a random half; or systems are of families of five that repeat 85 %
-of their parent's answers. "all ranks": the share of boards whose simultaneous rank intervals hold
-all true ranks (equal systems have all ranks that they share). "tied": that of boards where no pair
-is told apart that is equal, or is the other way round. "better": of pairs with P(better) from 0.93
-to 0.97, the share that are, and their mean P. "warned": boards of one ability of which a
-leaderboard warns that ability has systems the other way round. "power": the share of draws of so
-many items in which the paired test tells two systems apart, beside what `power` states. "gates":
-how often a gate fails where the true drop is the allowed one. "by_default": verdicts of the default
-gate on a model as it was and on one that is worse; the model gets 70 % right, items have P(right)
-of a Beta distribution, and two runs of the model as it was differ on the stated share of answers.
+`systems`: simulated boards, power of the paired test, and gates. `rank_intervals`: draws of real
+matrices and simulated boards, beside a bootstrap of items or clusters. `paired_tests`: pairs whose
+answers to each item are exchanged at random, so that neither is better. `tasks`: scores by task and
+the macro average. `marked_systems`: boards without a leak, and with a changed first system: "key":
+it is right on all items, and 4 % of the items have a wrong key; "copied": it is of middling ability
+and is right on a random half of the items; "guessed": it is able, and its answers to a random half
+are coin flips.
 
-`rank_intervals`: a board is a draw of systems and items from a real matrix, with true ranks by all
-of its items, or simulated, with true ranks by expected scores on items like these. "levels": four
-levels of ability. "families": five systems repeat 85 % of the answers of a parent. "twice": half of
-the systems are exact copies of the other half. "clusters": items of 10 or 20 passages, on which
-systems differ by more than ability. Coverage is the share of systems whose interval holds the true
-rank, or one of the ranks that equal systems share; width the mean number of ranks in it. The
-bootstrap draws items, or clusters, 400 times, with percentiles of ranks.
-
-`paired_tests`: the share of pairs with p < 0.05 on draws of real matrices. "swapped": two systems
-whose answers to each item are exchanged at random, so that neither is better. "alike": the pairs of
-a board that answer most alike, swapped too.
-
-`tasks`: whether intervals of scores by task and of the macro average hold the true scores. Systems
-have an ability for each task. Difficulties have an SD of 1 about means from −0.8 (first task) to
-0.8 (last). The true score of a task is the mean over 4,000 items like these, and true ranks are by
-the mean over tasks. In passages of four items, difficulties share a part with an SD of 0.8, and are
-clusters. A pair is two systems chosen beforehand.
-
-`marked_systems`: how often the leaderboard marks a system as "misfit". "clean" boards have no leak;
-on the others the first system is changed: "key": it is right on all items, and 4 % of the items
-have a wrong key; "copied": it is of middling ability and is right on all of a random half of the
-items; "guessed": it is able, and its answers to a random half are coin flips. Measured are the
-share of boards on which that system is marked, and on which another one is.
+``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 from __future__ import annotations
