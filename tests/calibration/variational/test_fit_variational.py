@@ -24,8 +24,8 @@ from tests.crowds import sample
 NORMAL = ItemPrior(Normal(1.0, 1.0), Normal(0.0, 2.0))
 
 
-def drawn(n, n_items, seed=1, **how):
-    return sample(n, n_items, [seed, n, n_items], **how)
+def drawn(n, n_items, seed=1, *, negative=0.0, **how):
+    return sample(n, n_items, [seed, n, n_items], negative=negative, **how)
 
 
 def rms(difference):
