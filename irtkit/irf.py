@@ -27,8 +27,6 @@ LEAST_LOGIT = -300.0  # Logit of negligible guessing, whose c² is still a numbe
 # SDs of ability beyond which an item is out of reach, for all but one person in a billion
 # (Martínez-Plumed et al. 2022 crop there).
 EXTREME = 6.0
-# Points in SDs, and weights, of the Gauss–Hermite rule of three, exact for powers up to the fifth.
-NORMAL_POINTS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))
 Z95 = 1.959964  # Normal quantile of intervals of 95 %.
 _NODES = np.linspace(-8.5, 8.5, 851)  # Abilities in SDs, over which expectations are taken.
 # Slope per SD up to which every 10th node is enough: the trapezoid rule with steps of h has an
@@ -61,6 +59,10 @@ def normal_rule(n: int) -> tuple[Array, Array]:
     """Points and weights of the Gauss–Hermite rule for means over N(0, 1)."""
     points, weights = np.polynomial.hermite_e.hermegauss(n)
     return points, weights / weights.sum()
+
+
+NORMAL_POINTS = [*zip(*normal_rule(3), strict=True)]
+"""Points in SDs, and weights, of the Gauss–Hermite rule of three, exact up to the fifth power."""
 
 
 def logits_of_guessing(c: Array) -> Array:

@@ -13,6 +13,8 @@ from functools import cache
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from irtkit.capabilities import no_attribute
 from irtkit.findings import spelled
 
@@ -230,12 +232,21 @@ def _table_text(table: pd.DataFrame, top: int) -> str:
     names = headings(table)
     cells = [[cell(value) for value in rows.iloc[:, k]] for k in range(len(names))]
     words = [k for k in range(len(names)) if k == 0 or is_text(cells[k])]
-    widths = [
-        1 + max(map(cell_len, (*name.split("_"), *column)))
-        for name, column in zip(names, cells, strict=True)
-    ]
+    widths = np.array(
+        [
+            1 + max(map(cell_len, (*name.split("_"), *column)))
+            for name, column in zip(names, cells, strict=True)
+        ]
+    )
+    # columns that each column of words may have next to the numbers
+    rooms = np.arange(WIDTH)
     n = len(names)
-    while (room := _room(widths[:n], words)) < _LEAST and n > 2:
+    while True:
+        of_words = np.minimum.outer(widths[[k for k in words if k < n]], rooms + 1).sum(axis=0)
+        of_numbers = sum(int(widths[k]) for k in range(n) if k not in words)
+        room = int(rooms[of_words + of_numbers <= WIDTH].max(initial=0))
+        if room >= _LEAST or n <= 2:
+            break
         n -= 1
     drawn = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for k, name in enumerate(names[:n]):
@@ -251,14 +262,6 @@ def _table_text(table: pd.DataFrame, top: int) -> str:
     if n < len(names):
         lines.append(in_lines([f"… and columns without room: {', '.join(names[n:])}"]))
     return "\n".join(lines)
-
-
-def _room(widths: Sequence[int], words: Sequence[int]) -> int:
-    """Columns that are left for each column of words next to the numbers."""
-    of_words = [width for k, width in enumerate(widths) if k in words]
-    left = WIDTH - sum(widths) + sum(of_words)
-    rooms = (n for n in range(WIDTH) if sum(min(width, n + 1) for width in of_words) <= left)
-    return max(rooms, default=0)
 
 
 @cache

@@ -14,7 +14,7 @@ from irtkit.checks import counted
 from irtkit.cli.options import FITTING, METRICS, READING, names_of, options
 from irtkit.cli.process import show_log
 from irtkit.files import TO_WRITE
-from irtkit.findings import Finding, warn
+from irtkit.findings import Finding, Remedy, warn
 from irtkit.io.tables import TABLE_ENDINGS, is_file, read_labelled, read_metrics
 from irtkit.printed import printable
 
@@ -70,6 +70,8 @@ def _read(given: SimpleNamespace) -> ResponseMatrix:
     from irtkit.data.limits import at_chance
     from irtkit.data.patterns import patterns_of
     from irtkit.irf import OF_LEVELS
+    from irtkit.responses.guessing import near_chance
+    from irtkit.responses.proposals import ask
     from irtkit.responses.tables import FOUND
     from irtkit.simulation import add_synthetic
 
@@ -86,8 +88,15 @@ def _read(given: SimpleNamespace) -> ResponseMatrix:
                 patterns_of(responses, synthetic_is_real=False), responses.item_table
             )
             names.remove("at-chance")
-            if guessers is None:
-                warn(_none_at_chance(responses))
+            if guessers is None:  # say why
+                values = {"least": 2}
+                remedies: list[Remedy] = []
+                if responses.item_table is None or "n_options" not in responses.item_table:
+                    values = {"assumed": 2}
+                    for seeming in near_chance(responses):
+                        remedies += seeming.remedies
+                    remedies = remedies or [ask("options", options=...)]
+                warn(Finding("none-at-chance", "warning", values, tuple(remedies)))
             names.update(responses.respondents[k] for k in (guessers.rows if guessers else ()))
         responses = responses.drop(names)
         logging.getLogger("irtkit").info("%d systems left out by --drop", len(names))
@@ -98,18 +107,6 @@ def _read(given: SimpleNamespace) -> ResponseMatrix:
     kinds: Any = tuple(names_of(given.synthetic))
     classes = None if given.labels is None else read_labelled(given.labels, "--labels").iloc[:, 0]
     return add_synthetic(responses, kinds, labels=classes, draws=given.draws, seed=given.seed)
-
-
-def _none_at_chance(responses: ResponseMatrix) -> Finding:
-    """Say why no system is taken to be at chance."""
-    from irtkit.responses.guessing import near_chance
-    from irtkit.responses.proposals import ask
-
-    if responses.item_table is not None and "n_options" in responses.item_table:
-        return Finding("none-at-chance", "warning", {"least": 2})
-    likeliest = [remedy for seeming in near_chance(responses) for remedy in seeming.remedies]
-    remedies = likeliest or [ask("options", options=...)]
-    return Finding("none-at-chance", "warning", {"assumed": 2}, tuple(remedies))
 
 
 def fitted(
@@ -140,12 +137,15 @@ def fitted(
         better = [name for name in names_of(higher) if name not in {"", "none"}]
         named = read_metrics(metrics[0]) if one_file else names_of(metrics)
         quality = quality_of(responses, named, better if higher else None)
+    abilities: Any = given.abilities or 1
+    if isinstance(abilities, str) and abilities.isascii() and abilities.isdigit():
+        abilities = int(abilities)
     show_log()
     with silently():
         result = fit(
             responses,
             given.model,
-            abilities=1 if given.abilities is None else _number_or_word(given.abilities),
+            abilities=abilities,
             method=method,
             prior=prior,
             seed=given.seed,
@@ -181,10 +181,6 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
     logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)
     show_log()
     return result
-
-
-def _number_or_word(text: str) -> Any:
-    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def column_or_name(given: SimpleNamespace, name: str) -> Any:

@@ -163,33 +163,29 @@ def impact(
         examples = {"predicted": next(iter(of_predicted)), "manual": next(iter(of_manual))}
         warn(Finding("no-common-sample", "warning", examples))
     samples = list(dict.fromkeys((*of_manual, *of_predicted))) or [""]
-    durations = _durations(duration, samples)
+    if hasattr(duration, "items"):
+        duration = {category_name(sample): value for sample, value in duration.items()}
+    durations = pd.Series(1.0 if duration is None else duration, samples, dtype=np.float64)
     nothing = np.empty((0, len(FIELDS)), dtype=object)
-    records = []
-    for sample, scale in zip(samples, durations, strict=True):
+    rows = []
+    for sample, scale in durations.items():
+        check_number(f"duration of the sample {short(sample)}", scale, above=0)
         spans = of_predicted.get(sample, nothing)
         manual_spans = of_manual.get(sample, nothing)
         weight = np.array(list(cost_of.values())) / [1, scale, scale]
-        pairs, cost, fixes = paired(spans, manual_spans, weight, tolerance)
-        deletes = len(spans) - len(pairs[0])
-        adds = len(manual_spans) - len(pairs[0])
-        records.append(
-            {
-                "penalty": fixes + _DELETE * deletes + _ADD * adds,
-                "scratch": _ADD * len(manual_spans),
-                "cost": cost,
-                "fixes": fixes,
-                "deletes": deletes,
-                "adds": adds,
-                "n_predicted": len(spans),
-                "n_manual": len(manual_spans),
-            }
-        )
-    table = pd.DataFrame(records, pd.Index(samples, name="sample"))
-    penalty = table["penalty"]
-    scratch = table["scratch"]
+        (of_pairs, _), cost, fixes = paired(spans, manual_spans, weight, tolerance)
+        rows.append((cost, fixes, len(of_pairs), len(spans), len(manual_spans)))
+    columns = ["cost", "fixes", "n_pairs", "n_predicted", "n_manual"]
+    table = pd.DataFrame(rows, pd.Index(samples, name="sample"), columns)
+    n_pairs = table.pop("n_pairs")
+    table.insert(2, "deletes", table["n_predicted"] - n_pairs)
+    table.insert(3, "adds", table["n_manual"] - n_pairs)
+    penalty = table["fixes"] + _DELETE * table["deletes"] + _ADD * table["adds"]
+    scratch = _ADD * table["n_manual"]
     ratio = penalty / scratch.where(scratch > 0)
     table.insert(0, "impact", ratio.where(penalty > 0, 0.0))
+    table.insert(1, "penalty", penalty)
+    table.insert(2, "scratch", scratch)
     totals: Any = table.loc[:, "penalty":"adds"].sum().to_dict()
     return Impact(
         impact=float(table["impact"].mean()),
@@ -220,18 +216,6 @@ def paired(
     tie = _TIE * cost.max(initial=1.0)
     pairs = linear_sum_assignment(cost + tie * n_changed)
     return pairs, float(cost[pairs].sum()), int(n_changed[pairs].sum())
-
-
-def _durations(duration: Any, samples: list[str]) -> Array:
-    """Duration of every sample, 1 by default."""
-    import pandas as pd
-
-    if hasattr(duration, "items"):
-        duration = {category_name(label): value for label, value in duration.items()}
-    values = pd.Series(1.0 if duration is None else duration, samples, dtype=np.float64)
-    for sample, value in values.items():
-        check_number(f"duration of the sample {short(sample)}", value, above=0)
-    return values.to_numpy()
 
 
 def annotations_of(given: Any, argument: str = "") -> pd.DataFrame:

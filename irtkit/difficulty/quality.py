@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
 Scale = Literal["respondent", "pooled"]
@@ -225,6 +224,8 @@ def quality_of(
 
 def _long_table(metrics: Any) -> pd.DataFrame:
     """Any layout as a table of text labels ``respondent``, ``item``, ``metric`` and ``value``."""
+    import pandas as pd
+
     try:
         rows = as_frame(metrics)
     except TypeError as error:
@@ -239,50 +240,30 @@ def _long_table(metrics: Any) -> pd.DataFrame:
     rows = rows.set_axis(header, axis=1)
     if "metric" not in rows:
         rows = rows.melt(["respondent", "item"], None, "metric")
-    check_columns(rows, *_LABELS, "value")
-    labels = _labelled(rows)
-    table = labels.assign(value=_numbers(rows["value"], labels))
-    twice = labels[labels.duplicated()]
-    if len(twice):
-        where = ", ".join(f"{kind} {short(twice[kind].iloc[0])}" for kind in _LABELS)
-        more = and_more(len(twice) - 1, "repeat")
-        raise ValueError(f"each value must occur once, but this occurs twice: {where}{more}")
+    if "value" not in rows:
+        listed = first_names(list(rows.columns))
+        raise ValueError(f"the table must have a column 'value', it has {listed}")
+    rows = rows[[*_LABELS, "value"]].reset_index(drop=True).astype({"value": object})
+    labels = rows[[*_LABELS]].astype(object).map(str)
+    absent = rows[[*_LABELS]].isna() | (labels.map(str.strip) == "")
+    for kind in _LABELS:
+        if absent[kind].any():
+            raise ValueError(f"row {absent[kind].argmax() + 1} of the table lacks the {kind}")
+    table = labels.assign(value=pd.to_numeric(rows["value"], errors="coerce").astype(float))
+    wrong = np.isinf(table["value"]) | (table["value"].isna() & rows["value"].notna())
+    again = labels.duplicated()
+    for refused in (wrong, again):
+        row = int(refused.argmax())
+        where = ", ".join(f"{kind} {short(labels[kind].iloc[row])}" for kind in _LABELS)
+        if refused.any() and refused is wrong:
+            value = short(rows["value"].iloc[row])
+            raise ValueError(f"value must be a finite number, got {value} at {where}")
+        if refused.any():
+            more = and_more(int(again.sum()) - 1, "repeat")
+            raise ValueError(f"each value must occur once, but this occurs twice: {where}{more}")
     if table["value"].isna().all():
         raise ValueError("metrics holds no value: all are missing")
     return table
-
-
-def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
-    """Label columns as text, rows numbered from 0."""
-    rows = rows[[*_LABELS]].reset_index(drop=True)
-    text = rows.astype(object).map(str)
-    for kind in _LABELS:
-        absent = (rows[kind].isna() | (text[kind].str.strip() == "")).to_numpy()
-        if absent.any():
-            raise ValueError(f"row {int(absent.argmax()) + 1} of the table lacks the {kind}")
-    return text
-
-
-def _numbers(values: pd.Series[Any], rows: pd.DataFrame) -> Array:
-    """Values as floats, NaN if missing. The labels in `rows` say whose value is wrong."""
-    import pandas as pd
-
-    plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
-    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers)
-    if wrong.any():
-        k = int(wrong.argmax())
-        where = ", ".join(f"{kind} {short(rows[kind].iloc[k])}" for kind in _LABELS)
-        raise ValueError(f"value must be a finite number, got {short(plain.iloc[k])} at {where}")
-    return numbers
-
-
-def check_columns(table: pd.DataFrame, *needed: str) -> None:
-    """Refuse a table that lacks a column."""
-    for name in needed:
-        if name not in table:
-            listed = first_names(list(table.columns))
-            raise ValueError(f"the table must have a column {short(name)}, it has {listed}")
 
 
 def _weights(given: Mapping[str, float] | None, names: list[str]) -> dict[str, float]:

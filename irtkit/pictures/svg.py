@@ -144,8 +144,19 @@ def _marks(frame: Frame, mark: Mark) -> str:
     """Marks that look alike, as paths or words."""
     x = frame.px(mark.x)
     y = frame.py(mark.y)
-    if mark.shape == "cloud":
-        return _cloud(x, y, mark.colour)
+    if mark.shape == "cloud":  # a path for every size; points on one half pixel are one dot
+        half = np.round(2 * np.stack([y, x], axis=1)).astype(np.int64)
+        places, counts = np.unique(half, axis=0, return_counts=True)
+        least, diameters = zip(*_DOTS, strict=True)
+        sizes = np.searchsorted(least, counts, side="right") - 1
+        dots = ""
+        for k in np.unique(sizes):
+            of_size = places[sizes == k, ::-1]
+            steps = np.diff(of_size, axis=0, prepend=0)
+            path = "".join(f"m{dx} {dy}h0" for dx, dy in steps)
+            dots += _path(mark.colour, path, _LINE.format(2 * diameters[k]))
+        look = 'transform="scale(.5)" stroke-linecap="round" stroke-opacity="0.6"'
+        return f'<g class="cloud" {look}>{dots}</g>'
     if mark.shape == "words":
         places = zip(x, y + 4, mark.words, strict=True)
         return "".join(_text(*place) for place in places)
@@ -172,23 +183,6 @@ def _marks(frame: Frame, mark: Mark) -> str:
 
 def _each(shape: str, rows: Array) -> str:
     return "".join(_PATHS[shape].format(*row) for row in rows)
-
-
-def _cloud(x: Array, y: Array, colour: str) -> str:
-    """Points as one path for every size. Those on the same half pixel are one dot."""
-    half = np.round(2 * np.stack([y, x], axis=1)).astype(np.int64)
-    places, counts = np.unique(half, axis=0, return_counts=True)
-    least, diameters = zip(*_DOTS, strict=True)
-    sizes = np.searchsorted(least, counts, side="right") - 1
-    paths = []
-    for k in np.unique(sizes):
-        of_size = places[sizes == k, ::-1]
-        steps = np.diff(of_size, axis=0, prepend=0)
-        path = "".join(f"m{dx} {dy}h0" for dx, dy in steps)
-        look = _LINE.format(2 * diameters[k])
-        paths.append(_path(colour, path, look))
-    opened = '<g class="cloud" transform="scale(.5)" stroke-linecap="round" stroke-opacity="0.6">'
-    return f"{opened}{''.join(paths)}</g>"
 
 
 def _path(colour: str, path: str, look: str) -> str:
