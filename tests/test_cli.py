@@ -31,7 +31,6 @@ def test_fit_prints_a_summary_and_writes_its_files(here):
     told = "irtkit: 4 systems × 3 items. Read from few.csv (wide table).\n"
     assert (done.returncode, done.stderr) == (0, told)
     assert "1PL fitted to 4 systems × 3 items" in done.stdout
-    assert "\nnext: irtkit audit looks for " in done.stdout
     written = sorted(path.name for path in (here / "tables").iterdir())
     assert written == ["items.csv", "respondents.csv", "result.npz", "summary.json"]
     items = irtkit.read_table(here / "tables" / "items.csv")
@@ -81,7 +80,6 @@ def test_items_are_selected_and_scored_from_responses_and_from_a_saved_result(he
     printed("fit results.csv --out tables", here)
     of_result = printed("select tables -k 8 --out items.csv", here)
     assert printed("select results.csv -k 8", here) in of_result
-    assert "8 of 20 items" in of_result
     table = irtkit.read_table(here / "items.csv")
     assert table["rank"].tolist() == list(range(1, 9))
     result = irtkit.load(here / "tables" / "result.npz")
@@ -146,7 +144,6 @@ def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path):
     assert typed == "irtkit fit . --metric match --repeats count"
     done = run(typed.removeprefix("irtkit "), tmp_path)
     assert done.stderr.startswith("irtkit: 3 systems × 3 items. Read from . (inspect")
-    assert "2PL fitted to 3 systems × 3 items" in done.stdout
     assert "--metric match" in refused("fit .", tmp_path)
 
 
@@ -155,8 +152,7 @@ def test_merge_writes_a_table_that_is_read_back(here):
     assert "5 systems × 3 items" in printed("merge few.csv other.csv --out a.parquet", here)
     assert irtkit.read_responses(here / "a.parquet").respondents == tuple("abcde")
     assert "--repeats count" in run("merge few.csv few.csv --out a.csv", here).stderr
-    counted = printed("merge few.csv few.csv other.csv --repeats count --out a.csv", here)
-    assert "1.9 trials a cell" in counted
+    printed("merge few.csv few.csv other.csv --repeats count --out a.csv", here)
     assert "the file must end in .parquet or .csv" in refused("merge few.csv --out a.xls", here)
     printed("merge few.csv --wide --out wide.csv", here)
     assert (here / "wide.csv").read_text().startswith('"respondent","q1","q2"')

@@ -201,7 +201,6 @@ def test_severities_and_preferences_are_drawn_with_their_intervals():
     dots = ax.collections[-1].get_offsets()
     np.testing.assert_allclose(dots[:, 0], judges.table["severity"])
     assert ax.get_title() == "Severity of judges"
-    assert "3 judges" in ax.get_xlabel()
     labels = [text.get_text() for text in plots.preferences(judges, top=4).get_yticklabels()]
     assert len(labels) == 3  # of two families one
     assert r"\$c: odd" in labels or r"\$c: even" in labels
@@ -242,7 +241,6 @@ def test_a_histogram_counts_every_mark(rubric):
     counts = [(values == mark).mean() for mark in (1, 2, 3, 4)]
     np.testing.assert_allclose(picture.marks[0].y_end, counts)
     assert [text for _, text in picture.x.ticks] == ["1", "2", "3", "4"]
-    assert "600 answers of 100 systems to 6 items" in picture.caption
     one = pictures.marks(rubric, [rubric.item_labels[2]]).marks[0].y_end
     np.testing.assert_allclose(one, [(values[:, 2] == mark).mean() for mark in (1, 2, 3, 4)])
     scores = np.random.default_rng(1).random((50, 8))
@@ -277,7 +275,6 @@ def test_two_abilities_of_every_system_are_drawn_best_first():
     drawn = np.stack([picture.marks[0].x, picture.marks[0].y], axis=1)
     places = [result.ability_names.index(name) for name in ("words", "sums")]
     np.testing.assert_allclose(drawn, result.ability[result.best_first][:, places])
-    assert "n = 200 systems" in picture.caption
     assert "words" in plots.ability_scatter(result, "words").get_xlabel()
     with pytest.raises(ValueError, match="ability must be"):
         plots.ability_scatter(result, "maths")

@@ -145,7 +145,6 @@ def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(tm
     both = run("compare-systems out respondent-1 respondent-2", tmp_path)
     assert "percentage" in both.stdout
     assert "ability" in run("score board.csv out", tmp_path).stdout
-    assert "No item is likely to have a wrong key" in run("audit out", tmp_path).stdout
     assert "wrote" in run("report out --out page.html", tmp_path).stdout
     assert "headroom" in run("health out", tmp_path).stdout
 

@@ -168,7 +168,6 @@ def test_a_result_of_scores_is_saved_and_says_what_a_score_counts_for(scored, tm
     pd.testing.assert_frame_equal(again.respondents, scored.respondents)
     text = " ".join(str(scored).split())
     assert f"A score has the weight of {worth(scored):.3g} right or wrong answers" in text
-    assert "repeated trials" not in text
 
 
 def test_new_scores_count_as_those_of_the_calibration(scored):
@@ -201,8 +200,8 @@ def test_what_follows_from_a_fit_takes_scores(scored):
     assert compared.difference == pytest.approx(wanted, abs=1e-6)
     differences = complete.scores[rows[0]] - complete.scores[rows[1]]
     assert compared.se == pytest.approx(differences.std(ddof=1) / len(differences) ** 0.5, rel=0.05)
-    verdict = irtkit.gate(complete.part(rows[:1]), complete.part(rows[1:]), max_drop=0.9)
-    assert "passed" in str(verdict)
+    gate = irtkit.gate(complete.part(rows[:1]), complete.part(rows[1:]), max_drop=0.9)
+    assert gate.verdict == "passed"
     audit = irtkit.audit(scored)
     assert audit.suspects.index.tolist() == ["item-20"]
     assert audit.suspects["reasons"].iloc[0] == ("negative",)
@@ -328,7 +327,6 @@ def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken(tmp_
     fit(responses.with_trial_correlation(0.5)).save(tmp_path / "fit.npz")
     given = irtkit.load(tmp_path / "fit.npz")
     assert given.settings.trial_correlation == 0.5
-    assert "repeated trials correlate by 0.5" in " ".join(str(given).split())
     single = fit(one_run(responses).with_trial_correlation(0.5))
     assert single.settings.trial_correlation is None
     with pytest.warns(UserWarning, match=re.escape("5 trials (the median) carry")):

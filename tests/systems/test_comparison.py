@@ -29,7 +29,6 @@ def test_a_published_comparison_comes_out_to_the_digit(shared_data):
     assert points == [5.86, 0.38, 11.34]
     assert round(found.p_value, 4) == 0.0363
     assert found.p_better == pytest.approx(1 - found.p_value / 2)  # two systems teach no prior
-    assert "5.86 percentage points" in " ".join(str(found).split())
 
 
 def test_a_pair_is_the_paired_t_test():
@@ -91,7 +90,6 @@ def test_systems_without_an_item_in_common_are_compared_by_the_model():
     assert found.score_low > 0
     said = " ".join(str(found).split())
     assert "respondent-12 is ahead of respondent-1: " in said
-    assert "respondent-12 and respondent-1 have 0 items in common" in said
     row = irtkit.compare_systems(result).query("n_items == 0")
     assert row["difference"].isna().all()
     assert row["different"].all()

@@ -55,7 +55,6 @@ def test_items_that_lost_their_responses_are_counted_as_those_that_are_gone():
         ("gate-old-items", 2),
         ("gate-new-items", 1),
     ]
-    assert "Old items: 2 items of a compared system have a response" in " ".join(str(found).split())
 
 
 def test_a_gate_does_not_pass_without_a_system_that_is_gone():
@@ -69,11 +68,8 @@ def test_a_gate_does_not_pass_without_a_system_that_is_gone():
         assert {system.verdict for system in found.systems} == {"passed"}
         assert found.limits[0].values == {"systems": ["c"]}
         assert found.verdict == "inconclusive"
-        assert "the new run lacks c, so that the gate" in " ".join(str(found).split())
-        assert "Gate inconclusive" in found.markdown
     added = irtkit.gate(irtkit.ResponseMatrix(answers[:2], ["a", "b"]), part, max_drop=0.02)
     assert (added.verdict, added.limits[0].values["systems"]) == ("passed", ["new"])
-    assert "only the new run has new" in str(added)
 
 
 def test_clusters_widen_the_bounds_of_a_gate_as_copies_do():

@@ -40,7 +40,6 @@ def test_a_system_that_follows_wrong_keys_is_marked():
     assert list(board.index[board["status"] == "misfit"]) == ["respondent-1"]
     printed = board_shown(board, 0.95).text()
     assert "100.0*" in printed
-    assert "*: the system is right on more items that are improbable" in printed
     clean = irtkit.fit(irtkit.ResponseMatrix(leaked(0, wrong_keys=0)), standard_errors=False)
     board = leaderboard(clean)
     assert set(board["status"]) == {"ok"}
@@ -102,8 +101,6 @@ def test_parts_without_a_common_response_are_ranked_apart():
     for n, part in board.groupby("component"):
         assert part["rank"].iloc[0] == 1
         assert part["rank_high"].max() == {1: 14, 2: 10}[n]
-    words = board_shown(board, 0.95).text()
-    assert "part: systems of different parts" in words
     pairs = irtkit.compare_systems(result)
     assert len(pairs) == 14 * 13 // 2 + 10 * 9 // 2
     with pytest.raises(ValueError, match="cannot be compared: they share no items"):
@@ -124,8 +121,6 @@ def test_families_are_a_column_and_widen_intervals_of_ability():
     assert (given.pop("ability_low") <= plain.pop("ability_low")).all()
     assert (given.pop("ability_high") >= plain.pop("ability_high")).all()
     pd.testing.assert_frame_equal(given, plain)
-    words = board_shown(in_table.leaderboard(), 0.95).text()
-    assert "best of each family: " in words
 
 
 def test_a_board_fits_a_terminal_and_steers_none():
@@ -195,7 +190,6 @@ def test_ranks_given_these_items_are_by_ability_and_hold_the_true_ones():
         held += list((board["rank_low"] <= true) & (true <= board["rank_high"]))
     assert 0.92 < np.mean(held) < 0.995
     assert (board["rank_high"] - board["rank_low"]).median() < 25
-    assert "by ability, given these items" in board_shown(board, 0.95, "these").text()
     errors = board_covariance(result, np.arange(60))
     assert np.diag(errors) == pytest.approx(result.board_se**2)
     assert np.linalg.eigvalsh(errors)[0] > 0

@@ -286,6 +286,9 @@ def differences(function, at, step=1e-05):
     )
 
 
+@pytest.mark.parametrize("target", [
+    *("2PL weak", "2PL weak, moving", "1PL weak", "3PL learned, moving", "1PL normal", "3PL beta"),
+], indirect=True)  # fmt: skip
 def test_the_gradient_of_the_bound_is_its_derivative_by_the_means(target, guide):
     # the same seed gives the same points around every mean, so that differences are exact
     values = crowd("small").responses.values[:30, :5]
