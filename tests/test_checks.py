@@ -10,6 +10,7 @@ from irtkit import FitResult, ResponseMatrix
 from irtkit.checks import (
     MOST_TIMES,
     as_number,
+    as_numbers,
     check_number,
     check_one_of,
     check_times,
@@ -73,3 +74,9 @@ def test_a_message_repeats_no_more_than_a_line_of_a_value():
             check_whole("n", value, 1)
         assert len(str(error.value)) < 250
     assert len(first_names(["x" * 10**6] * 9)) < 600
+
+
+@pytest.mark.parametrize("given", [[[1], [1, 2]], np.ma.array([1, 2], mask=[0, 1])])
+def test_other_values_than_numbers_are_refused_by_name(given):
+    with pytest.raises(ValueError, match=r"^x must (be numbers|not be masked)"):
+        as_numbers("x", given)

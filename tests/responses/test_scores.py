@@ -289,6 +289,8 @@ def test_tables_of_any_form_have_the_same_levels(tmp_path):
     expected = points(tmp_path / "wide.csv")
     assert expected == ([[0, 2], [3, 1]], [[3, 3], [3, 3]])
     assert points(wide) == points(long, response="score") == expected
+    with pytest.raises(ValueError, match="levels or answers"):  # means of rows are no levels
+        irtkit.fit(pd.concat([long, long]), repeats="mean>=0.5")
 
 
 @pytest.mark.parametrize(("given", "reading", "words"), [
