@@ -121,15 +121,23 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
     guess = guess + 0.5 * inferred
     guessed = (guess > 0).astype(np.float64)
     asked = patterns.response_scores(guessed)
-    right = patterns.scores(guessed)
     expected = patterns.response_scores(guess)
     reach = _CHANCE.quantile * np.sqrt(patterns.response_scores(guess * (1 - guess)))
     judged = patterns.real & (asked >= _CHANCE.fewest_items)
-    accuracy = right / np.maximum(asked, 1)
+    accuracy = patterns.scores(guessed) / np.maximum(asked, 1)
     limit = (expected + np.minimum(reach, (asked - expected) / 4)) / np.maximum(asked, 1)
     if inferred:
         near = judged & (abs(accuracy - 0.5) <= _CHANCE.balanced)
-        opposite = _opposite(patterns, np.flatnonzero(near))
+        rows = np.flatnonzero(near)
+        rows = rows[:: max(-(-len(rows) // _CHANCE.most_compared), 1)]
+        items = slice(None, None, -(-patterns.n_items // _CHANCE.most_items))
+        right, tried = patterns.dense(rows, items, np.float32)
+        answered = np.minimum(tried, 1)
+        sign = 2 * right / np.maximum(tried, 1) - answered  # 1 where right, −1 where wrong
+        joint = answered @ answered.T
+        alike = (joint + sign @ sign.T) / 2
+        is_opposite = (joint >= _CHANCE.joint_items) & (alike <= _CHANCE.agreement * joint)
+        opposite = rows[is_opposite.any(axis=1)]
         if not len(opposite):
             return None
         limit = np.maximum(limit, accuracy[opposite].max())
@@ -140,21 +148,6 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
         return None
     level = expected[rows].sum() / asked[rows].sum()
     return AtChance(rows, float(level), float(accuracy[rows].max()), inferred)
-
-
-def _opposite(patterns: Patterns, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Respondents whose answers are opposite to another respondent's answers."""
-    if not len(rows):
-        return rows
-    rows = rows[:: -(-len(rows) // _CHANCE.most_compared)]
-    items = slice(None, None, -(-patterns.n_items // _CHANCE.most_items))
-    right, tried = patterns.dense(rows, items, np.float32)
-    answered = np.minimum(tried, 1)
-    sign = 2 * right / np.maximum(tried, 1) - answered  # 1 where right, −1 where wrong
-    joint = answered @ answered.T
-    alike = (joint + sign @ sign.T) / 2
-    opposite = (joint >= _CHANCE.joint_items) & (alike <= _CHANCE.agreement * joint)
-    return np.asarray(rows[opposite.any(axis=1)])
 
 
 _FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2  # Of a², in the slope of a mean of curves.

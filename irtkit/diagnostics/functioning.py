@@ -213,11 +213,25 @@ def _groups(
 
     Respondents before a cut are the reference group. Without a reference, all others are.
     """
+    import pandas as pd
+
     values = by_label("groups", groups, responses.respondents, responses, "group")
     if cut is not None:
         if reference is not None or focal is not None:
             raise ValueError("cut defines both groups. Leave out reference and focal")
-        return _by_cut(values, cut), (f"before {cut}", f"from {cut} on")
+        given = pd.Series(values, dtype=object)
+        at = cut
+        try:
+            if isinstance(cut, Real):
+                numbers = pd.to_numeric(given)
+            else:
+                numbers = pd.to_datetime(given, format="mixed", utc=True)
+                at = pd.to_datetime(cut, utc=True)
+        except (TypeError, ValueError) as error:
+            rule = f"groups and cut must all be dates, or all numbers, and cut is {short(cut)}"
+            raise ValueError(rule) from error
+        late = np.where(numbers.isna(), -1, numbers >= at).astype(np.intp)
+        return late, (f"before {cut}", f"from {cut} on")
     labels = [category_name(value) for value in values]
     names = sorted(set(labels) - {""})
     first = None if reference is None else str(reference)
@@ -240,24 +254,6 @@ def _groups(
     group = np.where(is_reference, 0, -1)
     group[label == second] = 1
     return group, (first or "all others", second)
-
-
-def _by_cut(values: list[Any], cut: Any) -> NDArray[np.intp]:
-    """Whether dates or numbers lie from the cut on, −1 where missing."""
-    import pandas as pd
-
-    given = pd.Series(values, dtype=object)
-    at = cut
-    try:
-        if isinstance(cut, Real):
-            numbers = pd.to_numeric(given)
-        else:
-            numbers = pd.to_datetime(given, format="mixed", utc=True)
-            at = pd.to_datetime(cut, utc=True)
-    except (TypeError, ValueError) as error:
-        rule = f"groups and cut must all be dates, or all numbers, and cut is {short(cut)}"
-        raise ValueError(rule) from error
-    return np.where(numbers.isna(), -1, numbers >= at).astype(np.intp)
 
 
 def _design_effect(whole: Patterns, groups: list[Patterns]) -> float:

@@ -270,30 +270,20 @@ def m_2(margins: BivariateMargins) -> float:
     once = np.where(np.eye(n_items, dtype=bool), 2**0.5, 1.0)
 
     def image(x: Array) -> Array:
+        """Covariances of the margins of one respondent with Σ x · margins."""
         margin = scale * x.reshape(n_items, n_items) / once
-        covariance = scale * _covariance_times(margins, margin, squares)
+        items = np.diag(margin)
+        pairs = margin - np.diag(items)
+        along = pairs @ p
+        total = items @ p + 0.5 * (p * along).sum(axis=0)
+        total = (total - weights @ total) * weights
+        alone = variance * weights * (items[:, None] + along)
+        product = alone @ p.T
+        covariance = (p * total) @ p.T + product + product.T + squares * pairs
+        covariance = scale * _with_diagonal(covariance, p @ total + alone.sum(axis=1))
         return np.asarray((once * within(covariance)).ravel())
 
     residual = (once * within(scale * (margins.observed - margins.expected))).ravel()
     operator = LinearOperator((residual.size, residual.size), matvec=image, dtype=np.float64)
     solution, failed = cg(operator, residual, rtol=1e-7, maxiter=2000)  # M2 is off by its square
     return float("nan") if failed else margins.n * float(residual @ solution) / 2
-
-
-def _covariance_times(margins: BivariateMargins, x: Array, squares: Array) -> Array:
-    """Ξx, the covariances of the margins of one respondent with Σ x · margins, (J, J).
-
-    ``squares`` holds E[VᵢVⱼ].
-    """
-    p = margins.p
-    w = margins.weights
-    items = np.diag(x)
-    pairs = x - np.diag(items)
-    along = pairs @ p
-    total = items @ p + 0.5 * (p * along).sum(axis=0)
-    total = (total - w @ total) * w
-    variance = p * (1 - p) * w
-    alone = variance * (items[:, None] + along)
-    product = alone @ p.T
-    covariance = (p * total) @ p.T + product + product.T + squares * pairs
-    return _with_diagonal(covariance, p @ total + alone.sum(axis=1))

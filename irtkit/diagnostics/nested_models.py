@@ -121,8 +121,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     >>> print(irtkit.likelihood_ratio_test(*fits))
     2PL against 1PL: statistic 45.44, df 3, p < 0.001, AIC -39.4, BIC -26.8
     """
-    _check_nested(smaller, larger)
-    _check_responses(smaller, larger)
+    _check_pair(smaller, larger)
     from scipy.special import chdtrc, fdtrc
 
     difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
@@ -158,8 +157,11 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     )
 
 
-def _check_nested(smaller: FitResult, larger: FitResult) -> None:
-    """Refuse all but a pair of nested models that have a likelihood, the smaller one first."""
+def _check_pair(smaller: FitResult, larger: FitResult) -> None:
+    """Refuse all but a pair of nested models, the smaller first, of the same responses.
+
+    Settings must be the same too. Responses are compared as far as results know them.
+    """
     for name, result in (("smaller", smaller), ("larger", larger)):
         require("likelihood_ratio_test", result)
         check_type(name, result, FitResult)
@@ -181,18 +183,6 @@ def _check_nested(smaller: FitResult, larger: FitResult) -> None:
             f"{_name(smaller)} with {smaller.n_parameters} parameters as smaller and "
             f"{_name(larger)} with {larger.n_parameters} as larger"
         )
-
-
-def _name(fit: FitResult) -> str:
-    """The model of a fit, with its abilities if there are several."""
-    if fit.several is None:
-        return fit.model
-    by = " by task" if fit.structure == "task" else ""
-    return f"{fit.model}, {fit.n_abilities} abilities{by}"
-
-
-def _check_responses(smaller: FitResult, larger: FitResult) -> None:
-    """Refuse fits of different responses or settings, as far as results know them."""
     labels = {"item": smaller.item_labels, "respondent": smaller.respondent_labels}
     for kind, of_kind in labels.items():
         check_same_labels(kind, {"smaller": of_kind, "larger": getattr(larger, f"{kind}_labels")})
@@ -217,6 +207,14 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
                 f"smaller and larger must be fitted with the same {name}. smaller has "
                 f"{of_smaller!r} and larger {of_larger!r}. {remedy} sets it"
             )
+
+
+def _name(fit: FitResult) -> str:
+    """The model of a fit, with its abilities if there are several."""
+    if fit.several is None:
+        return fit.model
+    by = " by task" if fit.structure == "task" else ""
+    return f"{fit.model}, {fit.n_abilities} abilities{by}"
 
 
 def _findings(

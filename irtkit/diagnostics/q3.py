@@ -201,26 +201,20 @@ def _of_blocks(block: _Block, other: _Block, least: float) -> Array:
         q3 = block.residual.T @ other.residual
         n = np.full(q3.shape, len(block.residual), dtype=np.float32)
     else:
-        q3, n = _over_common(block.residual, block.answered, other.residual, other.answered)
+        # correlations over the respondents who answered both
+        n = block.answered.T @ other.answered
+        count = np.maximum(n, 1)
+        sums = block.residual.T @ other.answered
+        other_sums = block.answered.T @ other.residual
+        squares = (block.residual**2).T @ other.answered - sums**2 / count
+        other_squares = block.answered.T @ (other.residual**2) - other_sums**2 / count
+        common = block.residual.T @ other.residual - sums * other_sums / count
+        varied = (squares > _LEAST_SQUARES) & (other_squares > _LEAST_SQUARES)
+        size = np.sqrt(np.where(varied, squares * other_squares, 1))
+        q3 = np.where(varied, common / size, np.nan)
     large = np.abs(q3) >= least  # not where it is NaN
     if block.start == other.start:
         large &= ~np.tri(len(q3), dtype=np.bool_)
     j, k = np.nonzero(large & (n >= _LEAST_COMMON))
     values = (block.start + j, other.start + k, np.clip(q3[j, k], -1, 1), n[j, k])
     return np.stack(values, dtype=np.float64)
-
-
-def _over_common(
-    residual: Singles, answered: Singles, others: Singles, theirs: Singles
-) -> tuple[Singles, Singles]:
-    """Correlations over the respondents who answered both, and how many these are."""
-    n = answered.T @ theirs
-    count = np.maximum(n, 1)
-    sums = residual.T @ theirs
-    their_sums = answered.T @ others
-    squares = (residual**2).T @ theirs - sums**2 / count
-    their_squares = answered.T @ (others**2) - their_sums**2 / count
-    common = residual.T @ others - sums * their_sums / count
-    varied = (squares > _LEAST_SQUARES) & (their_squares > _LEAST_SQUARES)
-    size = np.sqrt(np.where(varied, squares * their_squares, 1))
-    return np.where(varied, common / size, np.nan), n

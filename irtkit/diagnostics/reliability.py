@@ -108,19 +108,17 @@ class Along(NamedTuple):
         for rows in blocks(len(theta), self.parameters.n_items):
             of_items = self.parameters.information(theta[rows]) * self.worth
             total[rows] = of_items.sum(axis=1)
-            if self.others.shape[1]:
-                total[rows] -= self._about_others(theta[rows])
+            if not self.others.shape[1]:
+                continue
+            # what also could be about further axes
+            p = self.parameters.probability(theta[rows])
+            weight = p * (1 - p) * self.worth
+            squares = self.others[:, :, None] * self.others[:, None, :]
+            precision = np.eye(self.others.shape[1]) + np.tensordot(weight, squares, 1)
+            crossed = (weight * self.parameters.discrimination) @ self.others
+            explained = np.linalg.solve(precision, crossed[:, :, None])[:, :, 0]
+            total[rows] -= (crossed * explained).sum(axis=1)
         return total
-
-    def _about_others(self, theta: Array) -> Array:
-        """Information that also could be about further axes, (n,)."""
-        p = self.parameters.probability(theta)
-        weight = p * (1 - p) * self.worth
-        squares = self.others[:, :, None] * self.others[:, None, :]
-        precision = np.eye(self.others.shape[1]) + np.tensordot(weight, squares, 1)
-        crossed = (weight * self.parameters.discrimination) @ self.others
-        explained = np.linalg.solve(precision, crossed[:, :, None])[:, :, 0]
-        return np.asarray((crossed * explained).sum(axis=1))
 
 
 def information(

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration.changes import Changes
-    from irtkit.responses import ResponseMatrix
 
 
 class Change(NamedTuple):
@@ -168,7 +167,16 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
         require("drift", matrix)
     with silently():
         result = old if isinstance(old, FitResult) else fit(matrices[0], standard_errors=False)
-    before, after = (_shares(matrix) for matrix in matrices)
+    tables = []
+    for matrix in matrices:
+        patterns = patterns_of(matrix, synthetic_is_real=False)
+        rows = np.flatnonzero(patterns.answering)
+        right, tried = patterns.dense(rows)
+        shares = np.where(tried > 0, right / np.maximum(tried, 1), np.nan)
+        systems = [matrix.respondents[row] for row in rows]
+        table = pd.DataFrame(shares, systems, list(matrix.items))
+        tables.append(table.dropna(axis=1, how="all"))
+    before, after = tables
     earlier = calibrated_items(result)
     is_known = earlier.places_of(tuple(before.columns)) >= 0
     common = before.columns[is_known].intersection(after.columns, sort=False)
@@ -204,18 +212,6 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
         n_both=len(before.index.intersection(after.index)),
         fdr=fdr,
     )
-
-
-def _shares(matrix: ResponseMatrix) -> pd.DataFrame:
-    """Shares right of real systems and of items with an answer, NaN where missing."""
-    import pandas as pd
-
-    patterns = patterns_of(matrix, synthetic_is_real=False)
-    rows = np.flatnonzero(patterns.answering)
-    right, tried = patterns.dense(rows)
-    shares = np.where(tried > 0, right / np.maximum(tried, 1), np.nan)
-    labels = [matrix.respondents[row] for row in rows]
-    return pd.DataFrame(shares, labels, list(matrix.items)).dropna(axis=1, how="all")
 
 
 def _shift(tested: Changes) -> Change:

@@ -20,7 +20,6 @@ from irtkit.printed import Printed, Shown
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from irtkit.irf import Array
 
@@ -132,7 +131,13 @@ def link(
         raise ValueError("the calibrations must have at least two items in common, by label")
     earlier = calibrations[0].chosen(places[0])
     later = calibrations[1].chosen(places[1])
-    z, drifts = _drift(earlier, later, fdr)
+    n_items = earlier.parameters.n_items
+    z = np.full(n_items, np.nan)
+    drifts = np.zeros(n_items, bool)
+    if fdr and earlier.responses is not None and later.responses is not None:
+        tested = changes_since(earlier, later.responses, earlier.labels or (), fdr=fdr)
+        z = tested.z
+        drifts = tested.called
     kept = ~drifts
     slope, intercept = _checked(method, earlier.chosen(kept), later.chosen(kept))
     slope_se, intercept_se = _jackknife(method, earlier.chosen(kept), later.chosen(kept))
@@ -156,17 +161,6 @@ def link(
     }
     table = pd.DataFrame(columns, pd.Index(list(earlier.labels or ()), name="item"))
     return Linking(slope, intercept, slope_se, intercept_se, method, table, fdr)
-
-
-def _drift(
-    earlier: CalibratedItems, later: CalibratedItems, fdr: float
-) -> tuple[Array, NDArray[np.bool_]]:
-    """Test all items for a change: z, NaN if they are not tested, and which changed."""
-    if not fdr or earlier.responses is None or later.responses is None:
-        n = earlier.parameters.n_items
-        return np.full(n, np.nan), np.zeros(n, bool)
-    tested = changes_since(earlier, later.responses, earlier.labels or (), fdr=fdr)
-    return tested.z, tested.called
 
 
 def _checked(method: str, earlier: CalibratedItems, later: CalibratedItems) -> tuple[float, float]:

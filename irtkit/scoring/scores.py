@@ -38,8 +38,6 @@ from irtkit.quadrature.posterior import ItemCurves, Posterior, nodes_for
 from irtkit.responses.labels import tasks_and_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from numpy.typing import NDArray
 
     from irtkit.data.patterns import Patterns, Places
@@ -274,7 +272,12 @@ def _scored(
     matrix: ResponseMatrix, scale: Scale, method: MethodName, level: float, misfit: Array
 ) -> pd.DataFrame:
     """Scores, with the ``misfit`` of respondents whose items a test chose, NaN for others."""
-    matrix = _named_as(matrix, scale.labels or ())
+    labels = {*(scale.labels or ())}
+    ids = matrix.items
+    if labels.isdisjoint(ids):  # only ids are calibrated, without their tasks
+        ids = tuple(name for _, name in tasks_and_ids(ids, matrix.item_table))
+    if ids != matrix.items and not labels.isdisjoint(ids) and len({*ids}) == len(ids):
+        matrix = matrix.of_cells(matrix.cells, (matrix.respondents, ids), matrix.synthetic)
     if isinstance(scale, ItemBank):
         table = scale.scored(matrix, level, np.nan_to_num(misfit))
     else:
@@ -772,17 +775,6 @@ def _check_levels(
             f"has a highest score of {items.top[k]:.0f}, and that of system "
             f"{short(matrix.respondents[row])} is {tried[row, k]:.0f}"
         )
-
-
-def _named_as(matrix: ResponseMatrix, labels: Collection[str]) -> ResponseMatrix:
-    """Return the responses, without the tasks in labels if only their ids are calibrated."""
-    known = {*labels}
-    ids = matrix.items
-    if known.isdisjoint(ids):
-        ids = tuple(name for _, name in tasks_and_ids(ids, matrix.item_table))
-    if ids == matrix.items or known.isdisjoint(ids) or len({*ids}) < len(ids):
-        return matrix
-    return matrix.of_cells(matrix.cells, (matrix.respondents, ids), matrix.synthetic)
 
 
 def _seen(patterns: Patterns) -> tuple[Array, Array]:

@@ -533,20 +533,6 @@ def _information(result: FitResult, weights: Array, worth: Array, which: Places)
     return result.latent_sd**2 * items.information(theta)
 
 
-def _information_of_new(result: FitResult, worth: Array) -> Array:
-    """The same of the item with the median discrimination, moved to a difficulty, (n_grid, n_grid).
-
-    A row has the difficulty of its place on the grid.
-    """
-    places = np.flatnonzero(result.parameters.known)
-    order = np.argsort(np.abs(result.own_items.discrimination[places]), kind="stable")
-    item = result.own_items.chosen(places[order[[(len(places) - 1) // 2]]])
-    distance = result.latent_sd * (_GRID - _GRID[:, None])
-    information = item.information(distance.ravel() + np.nan_to_num(item.difficulty[0]))
-    weight = result.latent_sd**2 * np.median(worth[places])
-    return np.asarray(weight * information.reshape(distance.shape))
-
-
 def _error(information: Array, weights: Array) -> Any:
     """Mean error variance over abilities (last axis), in the variance of ability."""
     return (1 / (1 + information)) @ weights / weights.sum()
@@ -556,7 +542,14 @@ def _to_add(
     result: FitResult, measured: _Measured, worth: Array, best: Places, suffix: str
 ) -> dict[str, tuple[int, float]]:
     """Numbers of items, and their difficulty, that reach the goals of an ability, by name."""
-    new = _information_of_new(result, worth)
+    # information of the item with the median discrimination, moved to each difficulty of the grid
+    places = np.flatnonzero(result.parameters.known)
+    steepness = np.abs(result.own_items.discrimination[places])
+    order = np.argsort(steepness, kind="stable")
+    item = result.own_items.chosen(places[order[[(len(places) - 1) // 2]]])
+    distance = result.latent_sd * (_GRID - _GRID[:, None])
+    new = item.information(distance.ravel() + np.nan_to_num(item.difficulty[0]))
+    new = result.latent_sd**2 * np.median(worth[places]) * new.reshape(distance.shape)
     n_items = len(result.item_labels)
     weights = measured.weights
     ability = (result.abilities_along(weights)[best] - result.latent_mean) / result.latent_sd
