@@ -114,7 +114,10 @@ def _add(samples: Samples, record: Record, marks: _Marks) -> None:
 
 
 def _of_one_task(evaluations: list[Samples]) -> list[Samples]:
-    """Join evaluations ``task/filter`` on the same samples, as converters write each filter."""
+    """Join evaluations ``task/filter`` on the same samples, as converters write each filter.
+
+    The first one gets the scores of the others.
+    """
     tasks: dict[object, list[Samples]] = {}
     for samples in evaluations:
         task = samples.task.rpartition("/")[0]
@@ -123,29 +126,27 @@ def _of_one_task(evaluations: list[Samples]) -> list[Samples]:
         if task and all(content is not None for _, content in contents):
             key = samples.respondent, samples.run, task, contents
         tasks.setdefault(key, []).append(samples)
-    for joined in tasks.values():
-        if len(joined) > 1:
-            _join(joined)
+    for first, *others in tasks.values():
+        if not others:
+            continue
+        places = {item: place for place, item in enumerate(first.items)}
+        scores: dict[Measure, tuple[list[int], list[Any]]] = {}
+        for samples in (first, *others):
+            numbers = [places[item] for item in samples.items]
+            _, _, of_task = samples.task.rpartition("/")
+            for measure, (positions, values) in samples.scores.items():
+                name = measure
+                if measure not in samples.not_marks:
+                    filters = ", ".join(filter(None, (of_task, measure.filter)))
+                    name = Measure(measure.metric, filters)
+                scores[name] = [numbers[k] for k in positions], values
+        first.task, _, _ = first.task.rpartition("/")
+        first.scores = scores
+        for samples in others:
+            first.n_samples += samples.n_samples
+            first.n_failed += samples.n_failed
+            first.doubt = first.doubt or samples.doubt
     return [first for first, *_ in tasks.values()]
-
-
-def _join(evaluations: list[Samples]) -> None:
-    """Add the scores of evaluations to the first one, whose filter is the end of their task."""
-    first = evaluations[0]
-    places = {item: place for place, item in enumerate(first.items)}
-    scores: dict[Measure, tuple[list[int], list[Any]]] = {}
-    for samples in evaluations:
-        numbers = [places[item] for item in samples.items]
-        for measure, (positions, values) in samples.scores.items():
-            filters = samples.task.rpartition("/")[2], measure.filter
-            of_filter = Measure(measure.metric, ", ".join(filter(None, filters)))
-            name = measure if measure in samples.not_marks else of_filter
-            scores[name] = [numbers[k] for k in positions], values
-    first.task = first.task.rpartition("/")[0]
-    first.scores = scores
-    first.n_samples = sum(samples.n_samples for samples in evaluations)
-    first.n_failed = sum(samples.n_failed for samples in evaluations)
-    first.doubt = next((samples.doubt for samples in evaluations if samples.doubt), None)
 
 
 def _begun(path: Path, aggregate: Record, described: Described, record: Record) -> Samples:

@@ -75,16 +75,22 @@ def read_helm(path: Path, described: Described) -> list[Samples]:
     """
     specification = companion(path.with_name("run_spec.json"))
     name = str(at(specification, "name") or path.absolute().parent.name)
-    scenario, _, arguments = name.partition(":")
-    pairs = {pair: pair.partition("=") for pair in arguments.split(",") if pair}
-    models = [value for key, _, value in pairs.values() if key == "model"]
-    kept = [pair for pair in pairs if pairs[pair][0] not in {"model", "model_deployment"}]
-    respondent = text_of(at(specification, "adapter_spec", "model")) or [*models, "model"][0]
-    task = f"{scenario}:{','.join(kept)}" if kept else scenario
+    task, _, arguments = name.partition(":")
+    model = "model"
+    kept = []
+    for pair in filter(None, arguments.split(",")):
+        key, _, value = pair.partition("=")
+        if key == "model":
+            model = value
+        elif key != "model_deployment":
+            kept.append(pair)
+    respondent = text_of(at(specification, "adapter_spec", "model")) or model
+    task = ":".join(filter(None, (task, ",".join(kept))))
     samples = Samples(path, respondent, task, "per_instance_stats", described=described)
-    listed = entries_of(companion(path.with_name("instances.json")))
-    plain = (instance for instance in listed if at(instance, "perturbation") is None)
-    instances = {str(at(instance, "id")): _helm_item(instance) for instance in plain}
+    instances: dict[str, Item] = {}
+    for instance in entries_of(companion(path.with_name("instances.json"))):
+        if at(instance, "perturbation") is None:
+            instances[str(at(instance, "id"))] = _helm_item(instance)
     seen: set[tuple[str, ...]] = set()
 
     def add(entry: Record) -> None:
@@ -159,7 +165,11 @@ def read_open_llm(path: Path, described: Described) -> list[Samples]:
             again[hashed] += 1
             item = hashed if again[hashed] == 1 else f"{hashed}-{again[hashed]}"
             samples.n_samples += 1
-            position = samples.position(item, None, _open_llm_item, (prompt, record, doc))
+            position = samples.position(item)
+            text = text_of(record.get("example")) or text_of(prompt)
+            gold = text_of(doc.get("gold_index", record.get("gold")))
+            choices = metadata_of({"choices": doc.get("choices")})
+            samples.items[item] = Item(None, text, gold, choices)
             marks = {name: record[name] for name in _METRICS if record.get(name) is not None}
             structs = (record.get("metrics"), record.get("metric"), marks)
             metrics = next(struct for struct in structs if isinstance(struct, dict))
@@ -168,13 +178,6 @@ def read_open_llm(path: Path, described: Described) -> list[Samples]:
         default = next((metric for part, metric in _DEFAULTS.items() if part in task), "acc")
         samples.default = default if Measure(default) in samples.scores else None
     return [samples]
-
-
-def _open_llm_item(sample: tuple[str, Record, Record]) -> Item:
-    prompt, record, doc = sample
-    gold = doc.get("gold_index", record.get("gold"))
-    metadata = metadata_of({"choices": doc.get("choices")})
-    return Item(None, text_of(record.get("example")) or text_of(prompt), text_of(gold), metadata)
 
 
 def _respondent(path: Path) -> str:
@@ -203,11 +206,12 @@ def read_openml(path: Path, described: Described) -> list[Samples]:
         for number, line in lines:
             word, _, rest = line.partition(" ")
             attribute = _ATTRIBUTE.match(rest.strip())
-            if word.lower() == "@data":
+            kind = word.lower()
+            if kind == "@data":
                 break
-            if word.lower() == "@relation":
+            if kind == "@relation":
                 task = re.sub(r"^openml_task_(\w+)_predictions$", r"\1", _cells(rest)[0])
-            elif word.lower() == "@attribute" and attribute:
+            elif kind == "@attribute" and attribute:
                 names += filter(None, attribute.groups())
             else:
                 raise ValueError(f"line {number}: the line does not fit an ARFF header")
@@ -251,9 +255,11 @@ def read_openai_evals(path: Path, _: Described) -> list[Samples]:
     https://github.com/openai/evals, evals/record.py and evals/base.py
     """
     records = json_lines(path)
-    spec = fields_of(next(records, (1, {}))[1].get("spec"))
+    _, first = next(records, (1, {}))
+    spec = fields_of(first.get("spec"))
     system = ",".join(map(str, entries_of(spec.get("completion_fns"))))
-    task, when, run = (str(spec.get(key) or "") for key in ("eval_name", "created_at", "run_id"))
+    names = [str(spec.get(key) or "") for key in ("eval_name", "created_at", "run_id")]
+    task, when, run = names
     samples = Samples(path, system, task, "record", when, run)
     samples.unfinished = "no final report"
     samples.not_marks = frozenset(_USAGE)
@@ -266,20 +272,22 @@ def read_openai_evals(path: Path, _: Described) -> list[Samples]:
         item = name_of(event.get("sample_id"), "sample_id")
         item = item.removeprefix(f"{spec.get('base_eval')}.{spec.get('split')}.")
         position = samples.position(item)
-        kind = event.get("type")
-        data = event.get("data")
         sample = samples.items[item]
-        data = fields_of(data)
-        if kind == "sampling":
+        data = fields_of(event.get("data"))
+        marks: Record = {}
+        if event.get("type") == "sampling":
             samples.add_numbers(position, data.get("usage"), _USAGE)
-            said = [at(each, "content") for each in entries_of(data.get("prompt"))]
-            sample = sample._replace(text=sample.text or text_of(said or data.get("prompt")))
-        elif kind == "match":
+            prompt = data.get("prompt")
+            said = [at(message, "content") for message in entries_of(prompt)]
+            sample = sample._replace(text=sample.text or text_of(said or prompt))
+        elif event.get("type") == "match":
             sample = sample._replace(target=sample.target or text_of(data.get("expected")))
+            marks = {"match": data.get("correct")}
+        elif event.get("type") == "metrics":
+            marks = data
         samples.items[item] = sample
-        marks = {"match": data.get("correct")} if kind == "match" else data
-        marks = {name: value for name, value in marks.items() if value is not None}
-        if kind in {"match", "metrics"} and samples.add_marks(position, marks):
+        present = {name: value for name, value in marks.items() if value is not None}
+        if samples.add_marks(position, present):
             marked.add(position)
 
     for_each("line", records, add)
@@ -310,10 +318,11 @@ def read_promptfoo(path: Path, _: Described) -> list[Samples]:
         prompt = prompts.get(str(record.get("promptIdx")))
         system = name_of(at(prompt, "provider"), "provider")
         system += f", {at(prompt, 'label')}" if n_prompts[system] > 1 else ""
-        if system not in by_system:
-            names = path, system, task, "3", written, run
-            by_system[system] = Samples(*names, default="success", not_marks=frozenset(_EFFORT))
-        samples = by_system[system]
+        samples = by_system.get(system)
+        if samples is None:
+            samples = by_system[system] = Samples(path, system, task, "3", written, run)
+            samples.default = "success"
+            samples.not_marks = frozenset(_EFFORT)
         case = record.get("testCase")
         test = [at(case, field) for field in ("vars", "assert", "description")]
         item = hash_of(json.dumps(test, sort_keys=True))
@@ -347,13 +356,14 @@ def read_livebench(path: Path, _: Described) -> list[Samples]:
 
     for_each("line", json_lines(path), add)
     runs = []
-    for key, records in judged.items():
+    for (model, task), records in judged.items():
         latest = max(score_of(record.get("tstamp")) or 0.0 for record in records.values())
         when = datetime.fromtimestamp(latest, UTC).isoformat()
-        runs.append(samples := Samples(path, *key, "judgment", when))
+        samples = Samples(path, model, task, "judgment", when)
         for item, record in records.items():
             facts = metadata_of({key: record.get(key) for key in ("category", "subtask")})
             samples.sample(item, "score", record.get("score"), Item(metadata=facts))
+        runs.append(samples)
     return runs
 
 
@@ -375,10 +385,11 @@ def read_opencompass(path: Path, _: Described) -> list[Samples]:
     samples = Samples(path, folder.name, task, "results")
     samples.written = time if re.fullmatch(r"\d{8}_\d{6}", time) else ""
     for name, detail in named:
-        text = text_of(_runs(detail, "prompt", "origin_prompt")[0])
-        target = text_of(_runs(detail, "references", "answer", "refr", "gold")[0])
+        prompt, *_ = _runs(detail, "prompt", "origin_prompt")
+        answer, *_ = _runs(detail, "references", "answer", "refr", "gold")
+        item = Item(None, text_of(prompt), text_of(answer))
         for mark in _runs(detail, "correct", "is_correct", "cascade_correct"):
-            samples.sample(name.removeprefix(f"{task}_"), "correct", mark, Item(None, text, target))
+            samples.sample(name.removeprefix(f"{task}_"), "correct", mark, item)
     return [samples]
 
 

@@ -88,17 +88,15 @@ def read(path: Path, described: Described) -> list[Samples]:
 def _describe(record: Record) -> Item:
     fields = fields_of(record.get("doc"))
     named = (text_of(fields.get(name)) for name in _QUESTIONS)
-    text = next(filter(None, named), None) or _prompt(record.get("arguments"))
+    prompt = record.get("arguments")
+    for _ in range(2):  # the first prompt of the model, in a dict of dicts
+        prompt = next(iter(fields_of(prompt).values()), None)
+    if not isinstance(prompt, str):
+        prompt = None
+    text = next(filter(None, named), prompt)
     target = text_of(record.get("target"))
     content = text_of(record.get("doc_hash"))
     return Item(content, text, target, metadata_of(fields, _QUESTIONS))
-
-
-def _prompt(arguments: Any) -> str | None:
-    """First prompt of the model, in a dict of dicts."""
-    for _ in range(2):
-        arguments = next(iter(fields_of(arguments).values()), None)
-    return arguments if isinstance(arguments, str) else None
 
 
 def _begun(path: Path, described: Described) -> tuple[Samples, Any]:
