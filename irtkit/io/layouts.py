@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,8 +134,9 @@ def of_table(
 
 def _read(tables: list[Table], settings: Settings, findings: list[Finding]) -> ResponseMatrix:
     """Matrix of one table, or of several long ones. Findings are added."""
-    if len(listed(settings.judge)) > 1:
-        tables = [_by_judge(table, listed(settings.judge)) for table in tables]
+    judges = listed(settings.judge)
+    if len(judges) > 1:
+        tables = [_by_judge(table, judges) for table in tables]
         settings = replace(settings, judge="judge")
     counted = [_counted(table, settings) for table in tables]
     if counted[0].is_long(settings):
@@ -210,10 +212,12 @@ def _name_systems(tables: dict[Path, Table], settings: Settings, findings: list[
     for (path, table), of_file in zip(nameless.items(), columns, strict=True):
         if task_position(table.header, ()) is not None:
             of_file.pop("task", None)
-        if path in unlabelled:
-            tables[path] = _with_respondent(table, of_file["respondent"], of_file.get("task"))
-        else:
-            tables[path] = _with_columns(table, of_file)
+        if path in unlabelled:  # a wide table, whose items are perhaps those of a task
+            task = of_file.pop("task", None)
+            header = [in_task(task, item) for item in table.header] if task else table.header
+            table = replace(table, header=header)  # noqa: PLW2901
+            of_file.pop("run", None)
+        tables[path] = _with_columns(table, of_file)
     findings.append(Finding("file-names", "warning", values))
 
 
@@ -240,16 +244,10 @@ def systems_of(paths: Sequence[Path]) -> list[str]:
         named = _TABLE_NAME.fullmatch(path.name)
         places.append([*path.parent.parts, named[1] if named else path.name])
     for end in (0, -1):
-        while min(map(len, places)) > 1 and len({place[end] for place in places}) == 1:
+        while len({place[end] for place in places}) == 1 and min(map(len, places)) > 1:
             for place in places:
                 del place[end]
     return ["/".join(place) for place in places]
-
-
-def _with_respondent(table: Table, respondent: str, task: str | None) -> Table:
-    """Wide table of one respondent, whose items are perhaps those of a task."""
-    header = [in_task(task, item) for item in table.header] if task else table.header
-    return _with_columns(replace(table, header=header), {"respondent": respondent})
 
 
 def _with_columns(table: Table, labels: dict[str, str]) -> Table:
@@ -261,17 +259,13 @@ def _with_columns(table: Table, labels: dict[str, str]) -> Table:
     n = len(labels)
 
     def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
-        kept = [k - n for k in positions if k >= n]
-        for block, done in table.columns(kept or [0]):
+        kept = [k for k in positions if k >= n] or [n]
+        for block, done in table.columns([k - n for k in kept]):
             places = np.zeros(len(block[0]), np.int32)
-            others = iter(block)
-            yield (
-                [
-                    next(others) if k >= n else pa.DictionaryArray.from_arrays(places, [names[k]])
-                    for k in positions
-                ],
-                done,
-            )
+            by_position: dict[int, Any] = dict(zip(kept, block, strict=True))
+            for k, name in enumerate(names):
+                by_position[k] = pa.DictionaryArray.from_arrays(places, [name])
+            yield [by_position[k] for k in positions], done
 
     def rows() -> Iterator[Any]:
         for block in table.rows():
@@ -299,19 +293,28 @@ def _counted(table: Table, settings: Settings) -> Table:
     kept = [k for k in range(len(names)) if k not in out]
 
     def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
-        labels = [kept[k] for k in positions if k < len(kept)]
-        for block, done in table.columns([*labels, *right, *tried]):
-            *others, n_right, n_tried = block
-            counts = zip(_numbers(n_right), _numbers(n_tried), strict=True)
-            texts = ["" if np.isnan(k + n) else f"{k:g}/{n:g}" for k, n in counts]
-            columns_of_labels = iter(others)
-            response = pd.Series(texts, dtype=object)
-            yield [next(columns_of_labels) if k < len(kept) else response for k in positions], done
+        labels = [k for k in positions if k < len(kept)]
+        for block, done in table.columns([*(kept[k] for k in labels), *right, *tried]):
+            *of_labels, n_right, n_tried = block
+            texts = []
+            for k, n in zip(_numbers(n_right), _numbers(n_tried), strict=True):
+                is_missing = np.isnan(k) or np.isnan(n)
+                texts.append("" if is_missing else f"{k:g}/{n:g}")
+            by_position: dict[int, Any] = dict(zip(labels, of_labels, strict=True))
+            by_position[len(kept)] = pd.Series(texts, dtype=object)
+            yield [by_position[k] for k in positions], done
 
     header = [*(table.header[k] for k in kept), "correct"]
     trials = replace(table, header=header, columns=columns)
-    is_long = trials.is_long(settings)
-    return trials if is_long and _are_shares(table, [*right, *tried, *marked]) else table
+    if not trials.is_long(settings):
+        return table
+    for block, _ in islice(table.columns([*right, *tried, *marked]), 1):
+        n_right, n_tried, *shares = map(_numbers, block)
+        for share in shares:
+            error = (n_right / n_tried - share)[n_tried > 0].abs()
+            if not (error <= _ROUNDING).all():
+                return table
+    return trials
 
 
 def _numbers(column: Any) -> pd.Series:
@@ -322,16 +325,6 @@ def _numbers(column: Any) -> pd.Series:
     plain = series.astype(object).map(plain_value)
     numbers: pd.Series[float] = pd.to_numeric(plain, errors="coerce").astype(float)
     return numbers
-
-
-def _are_shares(table: Table, positions: list[int]) -> bool:
-    """Whether columns after the right trials and all trials hold their shares, perhaps rounded."""
-    block, _ = next(table.columns(positions), ([], 0))
-    if not block:
-        return True
-    right, tried, *shares = map(_numbers, block)
-    errors = [(right / tried - share)[tried > 0].abs() for share in shares]
-    return all((error <= _ROUNDING).all() for error in errors)
 
 
 def _with_runs(
@@ -360,12 +353,14 @@ def _with_runs(
 
 def _without_runs(labels: Sequence[str]) -> list[str]:
     """Names before the numbers of runs, if all labels have such numbers, the same for each name."""
-    named: list[Any] = [*map(_RUN.fullmatch, labels)]
-    if None in named:
-        return []
+    names = []
     runs: dict[str, set[str]] = {}
-    for match in named:
+    for label in labels:
+        match = _RUN.fullmatch(label)
+        if match is None:
+            return []
+        names.append(match[1])
         runs.setdefault(match[1], set()).add(match[2])
     first, *others = runs.values()
     alike = len(first) > 1 and all(numbers == first for numbers in others)
-    return [match[1] for match in named] if alike else []
+    return names if alike else []

@@ -43,18 +43,20 @@ def naming(file: Path, option: str = "") -> Iterator[None]:
     try:
         yield
     except ReadingError as error:
-        error.place = place if option else error.place or place
+        if option or not error.place:
+            error.place = place
         error.file = error.file or file
         raise
     except (ValueError, TypeError, *DAMAGES) as error:
-        damaged = isinstance(error, (UnicodeDecodeError, *DAMAGES))
-        code = "damaged" if damaged else "file"
-        message = str(error)
+        code = "damaged"
         if isinstance(error, DAMAGES):
             message = f"the compressed data are damaged: {error}"
         elif isinstance(error, UnicodeDecodeError):
             byte = error.object[error.start]
             message = f"the text is not UTF-8 (byte 0x{byte:02x}): save it as UTF-8"
+        else:
+            code = "file"
+            message = str(error)
         raise ReadingError(Finding(code, "error", {"message": message}), place, file) from error
 
 
@@ -82,7 +84,8 @@ def layout(head: bytes) -> tuple[str, list[str], int]:
     for separator in SEPARATORS:
         with contextlib.suppress(csv.Error):
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-            rows = [*islice((row for row in reader if any(map(str.strip, row))), 3)]
+            filled = (row for row in reader if any(map(str.strip, row)))
+            rows = [*islice(filled, 3)]
             widths = [len(row) for row in rows[:2]] or [0]
             agrees = widths[0] > 1 and widths[0] == widths[-1]
             if (agrees, widths[0]) > best[:2]:
@@ -90,28 +93,15 @@ def layout(head: bytes) -> tuple[str, list[str], int]:
     _, _, separator, rows = best
     if not rows:
         raise ValueError("the file is empty")
-    several = _header_of_levels(rows)
-    if several is None:
-        return separator, [*map(unguarded, rows[0])], 1
-    return separator, *several
-
-
-def _header_of_levels(rows: list[list[str]]) -> tuple[list[str], int] | None:
-    """Joined names of columns in two levels as pandas writes them, and their number of rows.
-
-    Names in the first row repeat. The second begins with a blank or a name of items, or a third has
-    only the name of the index.
-    """
     first, second, third = [*rows, [], []][:3]
-    pairs = [*zip(first[1:], second[1:], strict=False)]
-    again = len({*first[1:]}) < len(first) - 1
-    if not again or len({*pairs}) < len(first) - 1:
-        return None
-    if any(third[:1]) and not any(third[1:]):
-        return [unguarded(third[0]), *joined_names(pairs)], 3
-    if first[0] == second[0] == "" or usual_columns(second[:1], "item"):
-        return ["", *joined_names(pairs)], 2
-    return None
+    names = first[1:]
+    pairs = [*zip(names, second[1:], strict=False)]
+    if len({*names}) < len(names) == len({*pairs}):  # columns in two levels, as pandas writes them
+        if any(third[:1]) and not any(third[1:]):  # the name of the index
+            return separator, [unguarded(third[0]), *joined_names(pairs)], 3
+        if first[0] == second[0] == "" or usual_columns(second[:1], "item"):
+            return separator, ["", *joined_names(pairs)], 2
+    return separator, [*map(unguarded, first)], 1
 
 
 def rows_of(
