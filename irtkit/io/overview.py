@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from irtkit.checks import first_names
+from irtkit.checks import counted, first_names
 from irtkit.files import as_path, head_of
 from irtkit.findings import PURPOSES, Finding, ReadingError, typed
 from irtkit.io import layouts, logs, paths, reading
@@ -62,7 +62,8 @@ class Overview:
 
     def __str__(self) -> str:
         lines = [printable(self.path)]
-        lines += [f"  {kind}: {n} file{'s' * (n > 1)}" for kind, n in self.formats.items()]
+        for kind, n in self.formats.items():
+            lines.append(f"  {kind}: {counted(n, 'file')}")
         if self.tasks is not None:
             lines += [_of_task(kind, row) for kind, row in self.tasks.iterrows()]
         if self.matrix is not None:
@@ -73,15 +74,12 @@ class Overview:
             place = f"{self.problem.place}: " if self.problem.place else ""
             finding = self.problem.finding
             lines += ["", in_lines([f"cannot be fitted: {place}{finding.reason}"])]
+            judges = {}
             for remedy in finding.remedies:
                 choice = f"add {typed(remedy.settings, options=True)} {PURPOSES[remedy.purpose]}"
                 lines.append(f"  {printable(choice.rstrip())}")
-            judges = {
-                name: value
-                for remedy in finding.remedies
-                for name, value in remedy.settings.items()
-                if name == "judge"
-            }
+                if "judge" in remedy.settings:
+                    judges["judge"] = remedy.settings["judge"]
             if judges or finding.code == "judge-column" or finding.values.get("judges"):
                 options = typed({**self.settings, **judges}, options=True)
                 command = f"irtkit judges {self._typed_path} {options}".rstrip()
@@ -170,36 +168,41 @@ def _files_of(
 
 def _added(settings: dict[str, Any], remedy: Any) -> dict[str, Any]:
     """Settings of a remedy that are new, names joined to the names that are there."""
-    more = dict(remedy)
+    more = {}
     for name, value in remedy.items():
         present = settings.get(name)
+        joined = value
         if isinstance(value, list) and isinstance(present, list):
-            more[name] = [*present, *(item for item in value if item not in present)]
-    return {name: value for name, value in more.items() if value != settings.get(name)}
+            joined = [*present, *(item for item in value if item not in present)]
+        if joined != present:
+            more[name] = joined
+    return more
 
 
 def _of_task(kind: Any, row: Any) -> str:
     """Lines about one format and task of logs."""
-    systems, marks, numbers = (
-        first_names(row[name], shown=_SHOWN) for name in ("systems", "metrics", "numbers")
-    )
-    lines = [f"systems ({len(row['systems'])}): {systems}", f"samples: {row['n_samples']:,}"]
-    lines += [f"metrics: {marks or 'none that all systems have'}"]
-    lines += [f"other numbers: {numbers}"] if numbers else []
+    form, task = kind
+    systems = first_names(row["systems"], shown=_SHOWN)
+    marks = first_names(row["metrics"], shown=_SHOWN) or "none that all systems have"
+    lines = [f"systems ({len(row['systems'])}): {systems}"]
+    lines.append(f"samples: {row['n_samples']:,}")
+    lines.append(f"metrics: {marks}")
+    if row["numbers"]:
+        lines.append(f"other numbers: {first_names(row['numbers'], shown=_SHOWN)}")
     if row["n_errors"]:
         lines.append(f"answers with an error, marked wrong: {row['n_errors']} (see --errors)")
-    return f"\n{in_lines([f'task {kind[1]} ({kind[0]})'])}\n{in_lines(lines, bullet='  ')}"
+    title = in_lines([f"task {task} ({form})"])
+    return f"\n{title}\n{in_lines(lines, bullet='  ')}"
 
 
 def _sentences(matrix: ResponseMatrix) -> list[str]:
     """Size, labels and tasks of a matrix."""
-    lines = [
-        f"{matrix!r}",
-        f"systems: {first_names([*map(shortened, matrix.respondents)], shown=_SHOWN)}",
-        f"items: {first_names([*map(shortened, matrix.items)], shown=_SHOWN)}",
-    ]
+    systems = first_names([*map(shortened, matrix.respondents)], shown=_SHOWN)
+    items = first_names([*map(shortened, matrix.items)], shown=_SHOWN)
+    lines = [f"{matrix!r}", f"systems: {systems}", f"items: {items}"]
     if matrix.item_table is not None and "task" in matrix.item_table:
-        counts = matrix.item_table["task"].value_counts(sort=False)
-        tasks = [f"{shortened(str(task))} ({n:,})" for task, n in counts.items()]
+        tasks = []
+        for task, n in matrix.item_table["task"].value_counts(sort=False).items():
+            tasks.append(f"{shortened(str(task))} ({n:,})")
         lines.append(f"tasks ({len(tasks)}): {first_names(tasks, shown=_SHOWN)}")
     return lines

@@ -34,12 +34,22 @@ def of_paths(path: Any, settings: Settings, findings: list[Finding]) -> tuple[Re
     paths = [path] if isinstance(path, str | os.PathLike) else path
     places = [as_path(place).expanduser() for place in paths]
     files = [*dict.fromkeys(file for place in places for file in logs.files_of(place))]
-    several = paths is path or logs.stands_for_several(places[0])
-    name = Path(f"{len(places)} paths" if paths is path else str(path)) if several else files[0]
-    with naming(name):
-        if several:
+    if paths is path or logs.stands_for_several(places[0]):
+        name = f"{len(places)} paths" if paths is path else str(path)
+        with naming(Path(name)):
             return _of_files(files, settings, findings)
-        return _of_file(files[0], settings, findings)
+    (file,) = files
+    with naming(file):
+        head = head_of(file)
+        form = form_of(file, head, settings.format)
+        if form in logs.LOG_FORMATS:
+            matrix, form = of_logs(logs.read_logs([file], form=form), settings, findings)
+        else:
+            settings.refuse(FOR_LOGS, "evaluation logs, but this is a table")
+            if form == "npy":
+                return of_memory(table_files.numpy_array(file), settings, findings)
+            matrix, form = of_table(_table(file, form, head), settings, findings)
+        return with_side_tables(matrix, file), form
 
 
 def key_of(key: Path) -> dict[Any, Any]:
@@ -99,19 +109,6 @@ def _table(file: Path, form: str, head: bytes) -> Table:
         "arrow": table_files.arrow_table,
     }
     return readers.get(form, table_files.py_irt_table)(file)
-
-
-def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[ResponseMatrix, str]:
-    head = head_of(file)
-    form = form_of(file, head, settings.format)
-    if form in logs.LOG_FORMATS:
-        matrix, form = of_logs(logs.read_logs([file], form=form), settings, findings)
-    else:
-        settings.refuse(FOR_LOGS, "evaluation logs, but this is a table")
-        if form == "npy":
-            return of_memory(table_files.numpy_array(file), settings, findings)
-        matrix, form = of_table(_table(file, form, head), settings, findings)
-    return with_side_tables(matrix, file), form
 
 
 def of_logs(

@@ -124,8 +124,10 @@ def py_irt_table(path: Path) -> Table:
 
     for_each("line", json_lines(path, unique=True), add)
     item = next((item for responses in rows.values() for item in responses), "")
-    filled = {name: responses or {item: None} for name, responses in rows.items()}
-    cells = [(name, *cell) for name, responses in filled.items() for cell in responses.items()]
+    cells = []
+    for name, responses in rows.items():
+        answers = responses or {item: None}
+        cells += [(name, *cell) for cell in answers.items()]
     return frame_table(pd.DataFrame(cells, columns=["respondent", "item", "response"]))
 
 
@@ -145,16 +147,22 @@ def records_table(path: Path, head: bytes) -> Table:
         content = only if all(isinstance(row, dict) for row in only.values()) else content
     index = None
     if isinstance(content, dict):
-        one_system = content and all(mark in (0, 1) for mark in content.values())
-        index = None if one_system else [*content]
-        content = [content] if one_system else [*content.values()]
+        if content and all(mark in (0, 1) for mark in content.values()):  # of one system
+            content = [content]
+        else:
+            index = [*content]
+            content = [*content.values()]
     records = entries_of(content)
     is_plain = all(isinstance(record, dict) for record in records)
     frame = pd.DataFrame(records if is_plain else [], index=index if is_plain else None)
-    lists = {name for name, column in frame.items() if list in {*map(type, column)}}
-    nested = lists | {name for name, column in frame.items() if dict in {*map(type, column)}}
-    inner = len(frame) == 1 and any(dict in map(type, frame[name].iloc[0]) for name in lists)
-    if inner or not is_plain or nested == {*frame}:
+    nested = set()
+    for name, column in frame.items():
+        kinds = {*map(type, column)}
+        if list in kinds or dict in kinds:
+            nested.add(name)
+        if len(frame) == 1 and list in kinds and dict in map(type, column.iloc[0]):
+            is_plain = False
+    if not is_plain or nested == {*frame}:
         raise ValueError(
             "the JSON is not a table: a list of records, a record per line, or an object of records"
         )
@@ -163,9 +171,10 @@ def records_table(path: Path, head: bytes) -> Table:
     table = frame_table(frame, path.name)
 
     def columns(positions: list[int]) -> Any:
-        if odd := [table.header[k] for k in positions if table.header[k] in nested]:
-            rule = "holds lists or objects, and labels and responses are single values"
-            raise ValueError(f"column {short(odd[0])} {rule}")
+        for name in (table.header[k] for k in positions):
+            if name in nested:
+                rule = "holds lists or objects, and labels and responses are single values"
+                raise ValueError(f"column {short(name)} {rule}")
         return table.columns(positions)
 
     return replace(table, columns=columns)

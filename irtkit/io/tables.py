@@ -96,7 +96,10 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             text.writelines(lines_of(frame, SEPARATORS[form]))
             return
         keys = [f"{_json(name)}: " for name in names]
-        records = (f"{{{', '.join(map(add, keys, map(_json, row)))}}}" for row in _rows(frame))
+        records = []
+        for row in _rows(frame):
+            fields = ", ".join(map(add, keys, map(_json, row)))
+            records.append(f"{{{fields}}}")
         text.write("[" + ",\n ".join(records) + "]\n")
 
 
@@ -109,7 +112,12 @@ def lines_of(frame: pd.DataFrame, separator: str, missing: str = "") -> Iterator
     """Lines of a table in text, its index first: text in quotes, and other values as they are."""
     names = ["" if frame.index.name is None else frame.index.name, *frame.columns]
     for row in chain([names], _rows(frame)):
-        cells = (missing if cell is None else _quoted(cell) for cell in row)
+        cells = []
+        for value in row:
+            cell = missing if value is None else str(value)
+            if isinstance(value, str):
+                cell = '"' + guarded(value).replace('"', '""') + '"'
+            cells.append(cell)
         yield f"{separator.join(cells)}\n"
 
 
@@ -143,12 +151,6 @@ def form_of(file: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix
 
 
-def _quoted(value: Any) -> str:
-    if isinstance(value, str):
-        return '"' + guarded(value).replace('"', '""') + '"'
-    return str(value)
-
-
 def _json(value: Any) -> str:
     infinite = isinstance(value, float) and math.isinf(value)
     return f"{math.copysign(1, value):.0f}e999" if infinite else _ENCODE(value)
@@ -168,8 +170,9 @@ def _from_csv(file: Path, separator: str) -> pd.DataFrame:
     names = [_text(name) or "" for name in header]
     check_unique("column names must be unique", names)
     labels, *columns = zip(*others, strict=True) if others else [()] * len(names)
-    counted = not names[0] and [*labels] == [*map(str, range(len(labels)))]
-    index = [*range(len(labels))] if counted else [*map(_text, labels)]
+    index: list[Any] = [*range(len(labels))]
+    if names[0] or [*labels] != [*map(str, index)]:
+        index = [*map(_text, labels)]
     typed = dict(zip(names[1:], map(_typed, columns), strict=True))
     return _indexed(pd.DataFrame({names[0]: index, **typed}))
 
@@ -182,9 +185,10 @@ def _text(cell: str) -> str | None:
 def _typed(cells: Sequence[str]) -> list[Any]:
     """Values of a column: text if a cell is quoted, otherwise what all cells are."""
     kinds = (int, {"true": True, "false": False}.__getitem__, lambda cell: float(cell or "nan"))
-    for kind in () if any(cell.startswith(_QUOTED) for cell in cells) else kinds:
-        with suppress(ValueError, KeyError):
-            return [kind(cell.lower()) for cell in cells]
+    if not any(cell.startswith(_QUOTED) for cell in cells):
+        for kind in kinds:
+            with suppress(ValueError, KeyError):
+                return [kind(cell.lower()) for cell in cells]
     return [*map(_text, cells)]
 
 
@@ -220,10 +224,12 @@ def read_labelled(path: str | os.PathLike[str], name: str) -> pd.DataFrame:
         if table.shape[1] < 2:
             raise ValueError("needs a column of labels and at least one more")
         labels = table.iloc[:, 0]
-        if (blank := labels.str.strip() == "").any():
-            raise ValueError(f"row {int(blank.argmax()) + 1} lacks a label")
-        if (twice := labels.duplicated()).any():
-            raise ValueError(f"{labels[twice].iloc[0]!r} occurs twice")
+        is_blank = labels.str.strip() == ""
+        if is_blank.any():
+            raise ValueError(f"row {int(is_blank.argmax()) + 1} lacks a label")
+        repeated = labels[labels.duplicated()]
+        if len(repeated):
+            raise ValueError(f"{repeated.iloc[0]!r} occurs twice")
         table = table.set_index(table.columns[0]).rename_axis(None)
         return table.where(table != "", None)
 
@@ -253,8 +259,10 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
             raise ValueError("the table has a header and no rows")
         header = [*table.columns]
         check_unique("column names must be unique", header)
-        labels = {"metric", *(header[recognised(header, r)] for r in ("respondent", "item"))}
+        labels = {"metric"}
+        for role in ("respondent", "item"):
+            labels.add(header[recognised(header, role)])
         words = dict.fromkeys(MISSING_WORDS) | {"true": 1.0, "false": 0.0}
-        for name in (name for name in table.columns if name not in labels):
+        for name in table.columns.difference(labels):
             table[name] = [words.get(cell.strip().lower(), cell) for cell in table[name]]
         return table

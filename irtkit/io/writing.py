@@ -121,7 +121,8 @@ def format_by_name(path: Path, requested: str | None = None) -> str:
 
 def is_side_table(path: Path) -> bool:
     """Whether a file holds what is known besides the responses in another file."""
-    return path.name.endswith(tuple(f".{kind}{end}" for kind, end in _SIDES.items()))
+    endings = [f".{kind}{end}" for kind, end in _SIDES.items()]
+    return path.name.endswith(tuple(endings))
 
 
 def side_tables(path: Path) -> dict[str, Path]:
@@ -135,7 +136,8 @@ def _side(path: Path, kind: str) -> Path:
 
 def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
     """Return the matrix with the tables that lie next to its file, which must be of its labels."""
-    tables: dict[str, Any] = {kind: read_table(file) for kind, file in side_tables(path).items()}
+    files = side_tables(path)
+    tables: dict[str, Any] = {kind: read_table(file) for kind, file in files.items()}
     if not tables:
         return responses
     for kind in tables.keys() & {"items", "respondents"}:
@@ -187,7 +189,7 @@ def _trials(responses: ResponseMatrix) -> tuple[NDArray[Any], ...]:
     if not responses.is_sparse:
         rows, columns = np.nonzero(responses.trials == 0)
         absent: Any = rows, columns, np.full(len(rows), -1, np.int8)
-        parts = [np.concatenate([parts[k], absent[k]]) for k in range(3)]
+        parts = [*map(np.concatenate, zip(parts, absent, strict=True))]
     order = np.lexsort((parts[1], parts[0]))
     return tuple(part[order] for part in parts)
 
@@ -213,18 +215,23 @@ def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:
         given = responses.item_table["task"].reset_index(drop=True)
         tasks = given.replace("", None).fillna(tasks)
     tasks = tasks.replace("", None).fillna("responses").astype(str)
-    return [(task, item.removeprefix(f"{task}/")) for task, item in zip(tasks, labels, strict=True)]
+    pairs = zip(tasks, labels, strict=True)
+    return [(task, item.removeprefix(f"{task}/")) for task, item in pairs]
 
 
 def _samples(responses: ResponseMatrix, tasks: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
     """Samples of Every Eval Ever 0.3, where a missing response is a sample that failed."""
     table = responses.item_table
     fixed = list[dict[str, Any]]()
-    columns = {} if table is None else table.astype(object).where(table.notna(), None).T.to_dict()
+    columns: dict[str, dict[str, Any]] = {}
+    if table is not None:
+        columns = table.astype(object).where(table.notna(), None).T.to_dict()
     for item, (task, sample) in zip(responses.items, tasks, strict=True):
         fields = columns.get(item, {}).items()
         metadata = {str(name): str(value) for name, value in fields if value is not None}
-        _, text, target = (metadata.pop(name, "") for name in ("task", "text", "target"))
+        metadata.pop("task", None)
+        text = metadata.pop("text", "")
+        target = metadata.pop("target", "")
         hashed = hashlib.sha256(f"{text}{target}".encode()).hexdigest() if text else None
         record: dict[str, Any] = {
             "evaluation_name": task,
