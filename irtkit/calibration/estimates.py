@@ -178,22 +178,18 @@ def result_of(
     items = Items(slope, intercept, None if logits is None else of_items(logits))
     estimates = estimates._replace(ability=ability)
     stretch = _stretch(estimates, items, patterns, model)
-    unanswered = counts.item_responses == 0
     status = _status(estimates, items, specification, by_chance=by_chance)
-    parameters = _parameters(items, specification.settings.prior, unanswered, estimates, stretch)
+    parameters = _parameters(specification, estimates, items, stretch)
     per_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
-    n_parameters = int((~unanswered).sum()) * per_item + common
+    if specification.fixed is not None:
+        common = 2
+    estimated = (counts.item_responses > 0) & ~specification.is_fixed
+    n_parameters = int(estimated.sum()) * per_item + common
     if specification.levels is not None:
-        parameters = _with_steps(specification, parameters, estimates.items)
         n_reached = (~np.isnan(parameters.steps)).sum(axis=1)
         status[(n_reached == 1) & (status != "no responses")] = "no variance"
         n_parameters = int(n_reached.sum())
         counts = patterns.points
-    fixed = specification.fixed
-    is_fixed = specification.is_fixed
-    if fixed is not None:  # to the last digit
-        parameters = mixed(is_fixed, fixed, parameters)
-        n_parameters = int((~is_fixed & ~unanswered).sum()) * per_item + 2
     errors = _errors(specification, estimates, parameters, stretch)
     joint = estimates.joint
     posterior = estimates.posterior
@@ -266,30 +262,6 @@ def _errors(
     return errors
 
 
-def _with_steps(
-    specification: Specification, parameters: ItemParameters, items: Items
-) -> ItemParameters:
-    """The parameters of all items with steps; items of two levels have one."""
-    tried = specification.patterns.trials
-    columns = specification.columns
-    levels: Any = specification.levels
-    top = np.ones(parameters.n_items)
-    if tried is not None:
-        top = np.where(levels, tried.max(axis=0), 1.0)
-    steps = np.full((parameters.n_items, int(top.max()) + 1), np.nan)
-    if items.levels is None:
-        steps[:, 1] = parameters.intercept
-        steps[:, 0] = 0.0 * parameters.intercept
-    else:
-        lowest = np.zeros((len(columns), 1))
-        values = np.concatenate([lowest, items.levels.steps], axis=1)
-        values[np.isneginf(values)] = np.nan
-        estimated = np.full((len(columns), steps.shape[1]), np.nan)
-        np.put_along_axis(estimated, items.levels.scores.astype(np.intp), values, axis=1)
-        steps[columns] = estimated
-    return replace(parameters, steps=steps, top=top, model=specification.model)
-
-
 def _stretch(estimates: Estimates, items: Items, patterns: Patterns, model: ModelName) -> float:
     """Ability in the result, by ability as it was estimated: the unit, or −1 if it is turned round.
 
@@ -305,15 +277,21 @@ def _stretch(estimates: Estimates, items: Items, patterns: Patterns, model: Mode
 
 
 def _parameters(
-    items: Items, prior: Any, unanswered: Mask, estimates: Estimates, stretch: float
+    specification: Specification, estimates: Estimates, items: Items, stretch: float
 ) -> ItemParameters:
-    """Parameters of all items, NaN of the unanswered ones of which no density speaks."""
+    """Parameters of all items, NaN of the unanswered ones of which no density speaks.
+
+    Fixed items keep theirs to the last digit. With levels, items of two of these have one step.
+    """
+    patterns = specification.patterns
+    prior = specification.settings.prior
     slope, intercept, logits = items[:3]
     slope = slope / stretch
     guessing = np.zeros(len(slope))
     if logits is not None:
         guessing = np.minimum(logistic(logits), 1 - 1e-12)
     if prior is None or isinstance(prior, ItemPrior):
+        unanswered = patterns.counts.item_responses == 0
         densities = ItemPrior() if prior is None else prior
         if densities.discrimination is None and not estimates.common_slope:
             slope[unanswered] = np.nan
@@ -321,7 +299,25 @@ def _parameters(
             intercept[unanswered] = np.nan
         if densities.guessing is None and logits is not None:
             guessing[unanswered] = np.nan
-    return ItemParameters(slope, intercept, guessing)
+    parameters = ItemParameters(slope, intercept, guessing)
+    if specification.fixed is not None:
+        return mixed(specification.is_fixed, specification.fixed, parameters)
+    if specification.levels is None:
+        return parameters
+    top = np.ones(len(slope))
+    if patterns.trials is not None:
+        top = np.where(specification.levels, patterns.trials.max(axis=0), 1.0)
+    steps = np.full((len(slope), int(top.max()) + 1), np.nan)
+    levels = estimates.items.levels
+    if levels is None:
+        steps[:, 1] = intercept
+        steps[:, 0] = 0.0 * intercept
+    else:
+        of_levels = np.pad(levels.steps, ((0, 0), (1, 0)))
+        of_levels[np.isneginf(of_levels)] = np.nan
+        rows = specification.columns[:, None]
+        steps[rows, levels.scores.astype(np.intp)] = of_levels
+    return replace(parameters, steps=steps, top=top, model=specification.model)
 
 
 def unbounded_items(prior: Prior | None, items: Items, information: Array | None) -> Mask:
