@@ -24,11 +24,9 @@ from irtkit.files import as_path
 from irtkit.io.logs import LOG_FORMATS
 from irtkit.irf import (
     ItemParameters,
-    Items,
     complete_data_information,
     curvatures,
     curves_of,
-    logits_of_guessing,
 )
 from irtkit.responses.labels import label_names
 from irtkit.responses.levels import score_ranges
@@ -270,9 +268,9 @@ def anchors_of(
     errors of these are added.
     """
     with np.errstate(all="ignore"):
-        covariances = earlier_covariances(result, earlier.latent_mean, earlier.latent_sd)
+        covariances = earlier_covariances(result)
     labels = [label for label, is_fixed in zip(responses.items, fixed, strict=True) if is_fixed]
-    tested = changes_since(earlier, responses, labels, covariances[fixed, :2, :2])
+    tested = changes_since(earlier, responses, labels, covariances[fixed])
     z = np.full(len(fixed), np.nan)
     z[fixed] = tested.z
     drifts = np.zeros(len(fixed), bool)
@@ -297,8 +295,9 @@ def _scale_errors(result: FitResult, fixed: Mask, covariances: Array) -> Array:
     """Errors of the mean and log SD of ability that those of fixed items add, in SDs.
 
     If mean and log SD are off by η, the parameters of item j are off by H_j η. With information
-    D_j and covariance C_j of its parameters, η has the covariance Σ E_j C_j E_jᵀ, where E_j is
-    (Σ H_jᵀ D_j H_j)⁻¹ H_jᵀ D_j.
+    D_j about its slope and intercept, whose covariance is C_j, η has the covariance Σ E_j C_j E_jᵀ,
+    where E_j is (Σ H_jᵀ D_j H_j)⁻¹ H_jᵀ D_j. Slope and intercept that follow an error of guessing
+    to their best values leave η as it is, so that C_j is less what follows guessing.
     """
     mean = result.latent_mean
     sd = result.latent_sd
@@ -306,18 +305,22 @@ def _scale_errors(result: FitResult, fixed: Mask, covariances: Array) -> Array:
     items = result.parameters.chosen(answered).standardised(sd, mean)
     weights = result.counts.item_responses[answered, None] * _NORMAL / _NORMAL.sum()
     curves = curves_of(items.items, _ABILITIES)
-    information = complete_data_information(curvatures(curves, weights), _ABILITIES)
-    size = information.shape[1]
-    moves = np.zeros((len(information), size, 2))  # H
-    moves[:, 1, 0] = moves[:, 0, 1] = items.discrimination
-    in_sds = np.eye(size)
-    in_sds[0, 0] = sd
-    in_sds[1, 0] = mean
+    of_all = complete_data_information(curvatures(curves, weights), _ABILITIES)
+    information: Any = of_all[:, :2, :2]
+    in_sds = np.array([[sd, 0.0], [mean, 1.0]])
     errors = in_sds @ covariances[answered] @ in_sds.T
-    weighed: Any = moves.swapaxes(1, 2) @ information
+    if items.guessing.any():
+        rise = np.maximum(items.guessing * (1 - items.guessing), 1e-6)
+        of_logit = np.nan_to_num(result.standard_errors[answered, 2]) / rise
+        follows = np.linalg.pinv(information) @ of_all[:, :2, 2:] * of_logit[:, None, None]
+        values, axes = np.linalg.eigh(errors - follows @ follows.mT)
+        errors = axes * np.maximum(values, 0.0)[:, None] @ axes.mT
+    moves = np.zeros((len(information), 2, 2))  # H
+    moves[:, 1, 0] = moves[:, 0, 1] = items.discrimination
+    weighed = moves.mT @ information
     effect = np.linalg.pinv((weighed @ moves).sum(axis=0)) @ weighed
-    variances = np.diag((effect @ errors @ effect.swapaxes(1, 2)).sum(axis=0))
-    return variances**0.5
+    variances = np.diag((effect @ errors @ effect.mT).sum(axis=0))
+    return np.sqrt(np.maximum(variances, 0.0))
 
 
 def changes_since(
@@ -363,35 +366,18 @@ def mixed(which: Mask, first: ItemParameters, second: ItemParameters) -> ItemPar
     return ItemParameters(*(np.where(which, *pair) for pair in pairs))
 
 
-def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
-    """Covariances of slope, intercept (and logit of guessing) by standard errors, (n_items, k, k).
+def earlier_covariances(result: FitResult) -> Array:
+    """Covariances of slope and intercept by standard errors, (n_items, 2, 2).
 
-    With d = −ab, Cov(a, d) follows from Var b = (b² Var a + Var d + 2b Cov(a, d)) / a². A change of
-    the logit of guessing moves a and d to their best values for abilities from N(``mean``,
-    ``sd``²), which gives the other covariances. Unknown errors are taken as 0.
+    With d = −ab, Cov(a, d) follows from Var b = (b² Var a + Var d + 2b Cov(a, d)) / a². Unknown
+    errors are taken as 0.
     """
-    a, b, c = (getattr(result.parameters, n) for n in ("discrimination", "difficulty", "guessing"))
-    of_a, of_b, of_c, of_d = np.nan_to_num(result.standard_errors[:, :4]).T ** 2
+    a = result.parameters.discrimination
+    b = result.parameters.difficulty
+    of_a, of_b, _, of_d = np.nan_to_num(result.standard_errors[:, :4]).T ** 2
     of_a, of_d = (np.minimum(values, _MOST_VARIANCE) for values in (of_a, of_d))
     twice = a**2 * of_b - of_d - b**2 * of_a
     both = np.nan_to_num(twice / (2 * b))
     most = np.sqrt(of_a * of_d)
     both = np.clip(both, -most, most)
-    of_logit = np.nan_to_num(of_c / (c * (1 - c)) ** 2)
-    of_logit = np.minimum(of_logit, _MOST_VARIANCE)
-    by_logit = np.stack([of_a, both, both, of_d], axis=1).reshape(-1, 2, 2)
-    if result.model != "3PL":
-        return by_logit
-    theta = mean + sd * _ABILITIES
-    curves = curves_of(Items(a, result.parameters.intercept, logits_of_guessing(c)), theta)
-    information = complete_data_information(curvatures(curves, _NORMAL), theta)
-    information = np.nan_to_num(information)
-    follows = np.nan_to_num(np.linalg.pinv(information[:, :2, :2]))
-    moved = np.ones((len(a), 3, 1))
-    moved[:, :2] = -follows @ information[:, :2, 2:]
-    by_guessing = of_logit[:, None, None] * moved @ moved.mT
-    rest = by_logit - by_guessing[:, :2, :2]
-    values, axes = np.linalg.eigh(rest)
-    positive = np.maximum(values, 0)
-    by_guessing[:, :2, :2] += axes * positive[:, None] @ axes.mT
-    return by_guessing
+    return np.stack([of_a, both, both, of_d], axis=1).reshape(-1, 2, 2)
