@@ -55,31 +55,27 @@ class LevelEngine:
         """Items with two levels, of which cells have weights."""
         self.tried = np.where(self.marks, trials, observed)
         """Trials of every cell, or whether it is observed."""
-        n_trials = self.tried[:, self.marks].sum(axis=1)
-        most_trials = float(n_trials.max())
-        n_leveled = np.count_nonzero(~self.marks)
-        answered = max(1.0, (most_trials + n_leveled) / n_items)
+        answered = max(1.0, float(self.tried.sum(axis=1).max()) / n_items)
         right = score[:, self.marks]
         self._of_marks = trials[:, self.marks] - right, right
         has_level = observed & ~self.marks
         level = np.where(has_level, score, 0).astype(np.intp)
-        n_levels = max(int(level.max()) + 1, 2) if reached is None else reached.shape[1]
-        self.codes = np.where(has_level, level, -1).astype(np.int8)
-        cells_by_level = (self.at(k, slice(None)) for k in range(n_levels))
-        counts = np.stack([cells.sum(axis=0) for cells in cells_by_level], axis=1)
         if reached is None:
-            reached = counts > 0
+            n_levels = max(int(level.max()) + 1, 2)
+            by_level = [(has_level & (level == k)).any(axis=0) for k in range(n_levels)]
+            reached = np.stack(by_level, axis=1)
             reached[self.marks, :2] = True
         n_reached = reached.sum(axis=1)
         width = max(int(n_reached.max()), 2)
         order = np.argsort(~reached, axis=1, kind="stable")[:, :width]
         self.scores = order.astype(np.float64)
         """Score of every level that was reached, (n_items, width)."""
-        self.counts = np.take_along_axis(counts, order, axis=1)
         place = np.cumsum(reached, axis=1) - 1
         number = np.maximum(np.take_along_axis(place.T, level, axis=0), 0)
         self.codes = np.where(has_level, number, -1).astype(np.int8)
         """Number of the level among those reached, −1 if missing or of items in `marks`."""
+        counts = [self.at(k, slice(None)).sum(axis=0) for k in range(width)]
+        self.counts = np.stack(counts, axis=1)
         of_levels = np.take_along_axis(self.scores.T, number, axis=0)
         self.score = np.where(self.marks, score, of_levels * observed)
         """Score of every cell, 0 where it is missing."""
