@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items, curves_of, level_information
+from irtkit.irf import Items, curvatures, curves_of, level_information
 
 if TYPE_CHECKING:
     from irtkit.irf import Array
@@ -318,7 +318,7 @@ def _abilities(items: Items, half_width: float) -> Array:
     return np.union1d(even, extra[::every])
 
 
-@np.errstate(under="ignore")
+@np.errstate(over="ignore", under="ignore")
 def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     """Information of all items together at each ability, and their steepness there, (2, n).
 
@@ -326,21 +326,17 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     the information I = a² (s/P)² P(1 − P) of every item. In 32 bits: it only says where nodes go.
     """
     steepest = max(float(np.abs(items.slope).max()), 1e-3)
-    arrays = (None if array is None else array.astype(np.float32) for array in items[:3])
-    narrow = Items(*arrays)
+    logits = items.logit_guessing
+    if logits is not None:
+        logits = np.maximum(logits, -60.0)  # above 0 in 32 bits
+    arrays = (items.slope, items.intercept, logits)
+    narrow = Items(*(None if array is None else array.astype(np.float32) for array in arrays))
     at: Any = theta.astype(np.float32)
     weights = stand_for.astype(np.float32)
     sums = np.zeros((2, len(theta)))
     for part in blocks(len(items.slope), len(theta)):
         of_part = narrow.chosen(part)
-        along = of_part.slope[:, None] * at
-        z = along + of_part.intercept[:, None]
-        decay = np.exp(-np.abs(z))
-        share = decay / (1 + decay) ** 2  # s(1 − s), where 1 − s would round to 0 on wide grids
-        if items.logit_guessing is not None:
-            s, p, c = curves_of(of_part, at)
-            odds = s / (p + 1e-30)
-            share *= (1 - c) * odds
+        share = curvatures(curves_of(of_part, at), np.float32(1))[0]
         square = (of_part.slope / np.float32(steepest)) ** 2
         powers = np.stack([square, square**5])
         sums += (powers * weights[part]) @ share
