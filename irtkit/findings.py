@@ -625,7 +625,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "systems by their judges",
     "range-taken": "Range taken: all marks are whole numbers from {low} to {high}, and these are "
     "taken as the worst and the best. score_range= (--score-range) declares another range",
-    "range-not-declared": "marks go from {low} to {high}, and their range is not declared",
+    "range-not-declared": "marks go from {low:.0f} to {high:.0f}, and their range is not declared",
     "judge-noise": "Noise: the marks of {n:judge} do not agree with the other judges, who agree "
     "with each other: {names}. drop= (--drop) leaves judges out",
     "judge-reversed": "Reversed: the marks of {n:judge} run against the marks of the other "

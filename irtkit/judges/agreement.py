@@ -50,20 +50,17 @@ def _slope(answers: Ratings, values: Array, design: Array) -> tuple[float, float
     effects = y @ projected
     weight = projected[:, -1]
     scores = weight * (y - x @ effects)
-    leverage = answers.total(SYSTEM, (projected * x).sum(axis=1))
+    leverage = answers.sums((projected * x).sum(axis=1), SYSTEM)
     of_marks = (scores**2).sum()
-    by_item = answers.total(ITEM, scores)
-    by_system = answers.total(SYSTEM, scores)
-    share = answers.total(SYSTEM, is_known)
-    share *= answers.total(SYSTEM, weight**2)
+    of_items = (answers.sums(scores, ITEM) ** 2).sum()
+    share = answers.sums(is_known, SYSTEM) * answers.sums(weight**2, SYSTEM)
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_systems = (by_system**2 / (1 - leverage)).sum()
-        variance = of_systems + (by_item**2).sum() - of_marks
+        of_systems = (answers.sums(scores, SYSTEM) ** 2 / (1 - leverage)).sum()
+        variance = of_systems + of_items - of_marks
         error = np.sqrt(max(variance, _LEAST_VARIANCE * of_marks))
         n_free = share.sum() ** 2 / (share**2).sum() - 1
         t = np.abs(effects[-1] / error)
-        p = 2 * stdtr(n_free, -t)
-    return effects[-1], error, p
+    return effects[-1], error, 2 * stdtr(n_free, -t)
 
 
 def _correlation(answers: Ratings, *marks: Array) -> tuple[float, float, float]:
@@ -178,10 +175,8 @@ def preferences(answers: Ratings, level: Array, of_system: Places, index: Any) -
     tests = pd.DataFrame(np.nan, index, ["difference", "se", "p_value", "q_value"])
     for row, (judge, family) in enumerate(np.ndindex(index.levshape)):
         is_member = of_system == family
-        n_compared = answers.total(SYSTEM, ~np.isnan(beyond[:, judge]))
-        n_systems = np.bincount(
-            is_member[n_compared > 0], minlength=2
-        )  # Outside and in the family.
+        is_compared = answers.sums(~np.isnan(beyond[:, judge]), SYSTEM) > 0
+        n_systems = np.bincount(is_member[is_compared], minlength=2)  # Outside and in the family.
         if min(n_systems) >= _LEAST_SYSTEMS and sum(n_systems) >= _LEAST_COMPARED:
             of_systems = np.column_stack([parabola, is_member])
             design = of_systems[answers.places[SYSTEM]]

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.checks import did_you_mean, short
 from irtkit.findings import Finding, ReadingError, warn
-from irtkit.io.reading import READING, as_responses, matrix_of, read_responses
+from irtkit.io.reading import READING, as_responses, read_responses
 from irtkit.judges.agreement import agreement, pairs_of, preferences, surest
 from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, Ratings, severities
 from irtkit.printed import Printed, Shown
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import USUAL, Names, listed
 from irtkit.responses.labels import by_label, category_name
-from irtkit.responses.levels import WIDEST
 from irtkit.responses.proposals import ask
-from irtkit.responses.tables import Settings
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -214,12 +212,6 @@ def judges(
     """
     import pandas as pd
 
-    if hasattr(score_range, "items"):
-        raise ValueError("score_range must be a pair for all items, such as (1, 5)")
-    for name in reading:
-        if name not in READING:
-            arguments = ("family", "score_range", "drop", *READING)
-            raise TypeError(f"judges has no argument {name!r}{did_you_mean(name, arguments)}")
     of_reading: list[Finding] = []
     matrix = _read(ratings, family, score_range, reading, of_reading)
     rated, best, names, items = _rated(matrix, listed(drop))
@@ -232,36 +224,27 @@ def judges(
     adjusted = rated.mark + estimates.severity[rated.places[JUDGE]]
     answers = rated.answers(adjusted)
     consistency, correlation, standing = agreement(answers)
-    is_faulty = np.isin(standing, _FAULTY)
-    faultless = np.where(is_faulty, np.nan, answers.mark)
+    faultless = np.where(np.isin(standing, _FAULTY), np.nan, answers.mark)
     answers = replace(answers, mark=faultless)
-    level = rated.level(adjusted)
+    level = rated.sums(adjusted, SYSTEM) / np.maximum(rated.sums(None, SYSTEM), 1)
     index = pd.MultiIndex.from_product([names, families], names=["judge", "family"])
     favours = preferences(answers, level, of_system, index)
-    named, preferred = _preferred(rated, answers, level, of_system, favours)
+    preferred = _preferred(rated, answers, level, of_system, favours)
     reliability = _reliability(rated, estimates)
     findings = _findings(rated, estimates, matrix, names, standing, reliability)
-    findings += named
+    findings += preferred
     untested = int(favours["p_value"].isna().sum())
     if untested:
-        values = {
-            "n": untested,
-            "n_pairs": len(favours),
-        }
+        values = {"n": untested, "n_pairs": len(favours)}
         findings.append(Finding("preferences-not-tested", "note", values))
-    verdicts = []
-    for name, word in zip(names, standing.tolist(), strict=True):
-        limits = [] if word in _GOOD else [word]
-        limits += preferred[name].values()
-        verdicts.append(", ".join(limits) or word)
     is_compared = np.bincount(estimates.group)[estimates.group] > 1
     columns = {
-        "n_marks": np.bincount(rated.places[JUDGE]),
+        "n_marks": rated.sums(None, JUDGE),
         "severity": np.where(is_compared, estimates.severity, np.nan),
         "severity_se": np.where(is_compared, np.sqrt(estimates.variance), np.nan),
         "consistency": consistency,
         "agreement": correlation,
-        "verdict": verdicts,
+        "verdict": [*map(_verdict, names, standing, repeat(preferred))],
     }
     table = pd.DataFrame(columns, pd.Index(names, name="judge"))
     fractions = np.clip(adjusted / best, 0.0, 1.0)
@@ -288,6 +271,12 @@ def _read(
 
     Without a range, whole marks from 0 or 1 without a gap have theirs, which is a finding.
     """
+    if hasattr(score_range, "items"):
+        raise ValueError("score_range must be a pair for all items, such as (1, 5)")
+    for name in reading:
+        if name not in READING:
+            similar = did_you_mean(name, ("family", "score_range", "drop", *READING))
+            raise TypeError(f"judges() got an unexpected keyword argument {short(name)}{similar}")
     if isinstance(ratings, ResponseMatrix):
         return as_responses(ratings, **reading)
     how = {
@@ -301,20 +290,21 @@ def _read(
     try:
         return read_responses(ratings, **how)
     except ReadingError as error:
-        if score_range is not None or error.finding.code != "levels":
+        settings = [remedy.settings for remedy in error.finding.remedies]
+        of_levels = [named["score_range"] for named in settings if "levels" in named]
+        if score_range is not None or error.finding.code != "levels" or not of_levels:
             raise
-        widest = Settings(**how | {"score_range": WIDEST})
-        right, tried = matrix_of(ratings, widest, [])[0].observed
-        shares = right.data / tried.data
-        marks = np.unique((WIDEST[1] * shares).round(4))
-        low, high = marks[[0, -1]].astype(int).tolist()
-        levels = np.arange(low, high + 1)
-        if low > 1 or not np.array_equal(marks, levels):
-            choices = ask("range", score_range=(low, high)), ask("score-range", score_range=...)
-            finding = Finding("range-not-declared", "error", {"low": low, "high": high}, choices)
-            raise ReadingError(finding, error.place, error.file) from None
+        place = error.place
+    low, high = of_levels[0]
+    matrix = read_responses(ratings, **how | {"score_range": (low, high)})
+    right, tried = matrix.observed
+    marks = np.unique((low + (high - low) * right.data / tried.data).round(4))
+    if not np.array_equal(marks, np.arange(low, high + 1)):
+        values = {"low": marks[0], "high": marks[-1]}
+        choices = ask("range", score_range=(low, high)), ask("score-range", score_range=...)
+        raise ReadingError(Finding("range-not-declared", "error", values, choices), place)
     findings.append(Finding("range-taken", "note", {"low": low, "high": high}))
-    return read_responses(ratings, **how | {"score_range": (low, high)})
+    return matrix
 
 
 def _rated(matrix: ResponseMatrix, drop: list[str]) -> tuple[Ratings, float, Any, Any]:
@@ -325,17 +315,16 @@ def _rated(matrix: ResponseMatrix, drop: list[str]) -> tuple[Ratings, float, Any
     if matrix.source is None or described is None or "judged_item" not in described:
         raise ValueError("ratings lack judges. Read them with judge=, which names their column")
     right, tried = matrix.observed
-    judges_of = described["judge"]
+    of_judge, names = pd.factorize(described["judge"])
+    of_item, items = pd.factorize(described["judged_item"])
     for name in drop:
-        if name not in set(judges_of):
-            similar = did_you_mean(name, judges_of)
+        if name not in names:
+            similar = did_you_mean(name, names)
             raise ValueError(f"drop names {short(name)}, which is not a judge{similar}")
-    kept = ~judges_of.isin(drop).to_numpy()[right.indices]
-    column = right.indices[kept]
-    of_column, labels = pd.factorize(judges_of)
-    judge, present = pd.factorize(of_column[column])
-    of_column, items = pd.factorize(described["judged_item"])
-    marked, item = np.unique(of_column[column], return_inverse=True)
+    column = right.indices
+    kept = ~names.isin(drop)[of_judge[column]]
+    judge, present = pd.factorize(of_judge[column[kept]])
+    item, marked = pd.factorize(of_item[column[kept]], sort=True)
     shape = matrix.n_respondents, len(marked), len(present)
     for n, facet in zip(shape, ("systems", "items", "judges"), strict=True):
         if n < 2:
@@ -347,8 +336,7 @@ def _rated(matrix: ResponseMatrix, drop: list[str]) -> tuple[Ratings, float, Any
     worst, best = matrix.source.settings.get("score_range") or (0, 1)
     scale = abs(float(best - worst))
     marks = scale * right.data[kept] / tried.data[kept].astype(np.float64)
-    rated = Ratings(marks, (system[kept], item, judge), shape)
-    return rated, scale, labels[present], items[marked]
+    return Ratings(marks, (system[kept], item, judge), shape), scale, names[present], items[marked]
 
 
 def _adjusted(
@@ -365,16 +353,16 @@ def _adjusted(
     source: Any = matrix.source
     source = replace(source, adjustment=tuple(findings))
     tables = described if len(described.columns) else None, matrix.respondent_table
-    n = rated.table(SYSTEM, ITEM, np.ones_like(fractions))
-    total = rated.table(SYSTEM, ITEM, fractions)
-    means = total / np.where(n > 0, n, np.nan)
+    n_marks = rated.sums(None, SYSTEM, ITEM)
+    with np.errstate(invalid="ignore"):
+        means = rated.sums(fractions, SYSTEM, ITEM) / n_marks
     return ResponseMatrix(means, matrix.respondents, items).with_tables(*tables, source=source)
 
 
 def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     """Variances of the effects less the variances of their errors."""
-    own = float(estimates.answer_variance)
     noise = float(estimates.noise_variance)
+    own = float(estimates.answer_variance)
     n_answers = float((1 / rated.n_marks).sum())
     n_judges = len(rated.mark) / n_answers
     n_systems, n_items, _ = rated.shape
@@ -385,8 +373,8 @@ def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     variances = np.maximum(np.subtract(spread, errors), 0.0)
     if estimates.group.any():  # systems that different groups marked are not comparable
         variances[SYSTEM] = np.nan
-    effect_variances: tuple[float, float, float] = tuple(variances.tolist())
-    return Reliability(*effect_variances, own, noise, n_answers / n_systems, n_judges)
+    system, item, judge = variances.tolist()
+    return Reliability(system, item, judge, own, noise, n_answers / n_systems, n_judges)
 
 
 def _findings(
@@ -398,8 +386,6 @@ def _findings(
     reliability: Reliability,
 ) -> list[Finding]:
     """What the marks rest on, and what limits them."""
-    import pandas as pd
-
     n_systems, n_items, n_judges = rated.shape
     values: dict[str, Any] = {
         "n": len(rated.mark),
@@ -414,31 +400,26 @@ def _findings(
     if is_sound and math.isfinite(reliability.judges_needed):
         values["needed"] = int(reliability.judges_needed)
     findings = [Finding("judges-compared", "note", values)]
-    groups = [", ".join(names[estimates.group == k]) for k in np.unique(estimates.group)]
-    if len(groups) > 1:
-        system, _, judge = rated.places
-        marked = pd.crosstab(system, estimates.group[judge])
-        n_apart = int((marked == 0).any(axis=1).sum())
+    is_member = estimates.group[:, None] == np.unique(estimates.group)
+    if is_member.shape[1] > 1:
+        marked = rated.sums(None, SYSTEM, JUDGE) @ is_member
         values = {
-            "n": len(groups),
-            "groups": groups,
-            "n_apart": n_apart or None,
+            "n": is_member.shape[1],
+            "groups": [", ".join(names[members]) for members in is_member.T],
+            "n_apart": int((marked == 0).any(axis=1).sum()) or None,
         }
         findings.append(Finding("judges-not-connected", "warning", values))
     if is_sound and reliability.judge > reliability.system:
-        values = {
-            "judges": reliability.judge**0.5,
-            "systems": reliability.system**0.5,
-        }
+        values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
         findings.append(Finding("severities-exceed-systems", "warning", values))
-    limited = {code: names[standing == word] for word, code in _STANDINGS.items()}
-    n_marks = rated.total(SYSTEM, np.ones_like(rated.mark))
     systems = np.array(matrix.respondents, object)
-    limited["judged-once"] = systems[n_marks == 1]
-    for code, labels in limited.items():
-        if len(labels):
-            values = {"n": len(labels), "names": [*labels]}
-            findings.append(Finding(code, "warning", values))
+    limited = {code: names[standing == word] for word, code in _STANDINGS.items()}
+    limited["judged-once"] = systems[rated.sums(None, SYSTEM) == 1]
+    findings += [
+        Finding(code, "warning", {"n": len(labels), "names": [*labels]})
+        for code, labels in limited.items()
+        if len(labels)
+    ]
     return findings
 
 
@@ -448,8 +429,8 @@ def _preferred(
     level: Array,
     of_system: Places,
     favours: pd.DataFrame,
-) -> tuple[list[Finding], defaultdict[str, dict[str, str]]]:
-    """Families that judges favour or disfavour, the surest first, and words by judge and family.
+) -> list[Finding]:
+    """Families that judges favour or disfavour, the surest first.
 
     Each difference is taken out of the marks before the next test, since the other judges, who are
     compared with this one, would seem to have the opposite preference. Ranks are by the mean
@@ -458,50 +439,54 @@ def _preferred(
     """
     from scipy.stats import rankdata
 
-    system, _, judge = rated.places
     names = favours.index.unique("judge")
-    n_pairs = pairs_of(answers.mark)
-    is_compared = n_pairs + np.eye(len(n_pairs)) > 0  # Or the same judge.
     families = favours.index.unique("family")
-    differences: dict[tuple[str, str], dict[str, Any]] = {}
+    is_compared = pairs_of(answers.mark) > 0
+    np.fill_diagonal(is_compared, val=True)
+    share = rated.sums(None, SYSTEM, JUDGE) / np.maximum(rated.sums(None, SYSTEM), 1)[:, None]
+    differences: dict[Any, dict[str, Any]] = {}
     tests = favours
     while True:
         likely = surest(tests).drop(index=[*differences], errors="ignore")
         if not len(likely) or likely["q_value"].iloc[0] > _FDR:
             break
-        pair = name, family = likely.index[0]
-        difference, _, _, q = likely.iloc[0].tolist()
-        of_judge = names.get_loc(name)
+        name, family = pair = likely.index[0]
+        judge = names.get_loc(name)
         is_member = of_system == families.get_loc(family)
-        is_favoured = is_member[system] & (judge == of_judge)
-        without = level - difference * rated.level(is_favoured)
-        is_moved = rankdata(without) != rankdata(level)
+        difference = likely["difference"].iloc[0]
+        without = level - difference * share[:, judge] * is_member
         differences[pair] = {
             "judge": name,
             "family": family,
-            "difference": float(favours.loc[pair, "difference"]),
-            "q": q,
-            "moved": int(is_moved.sum()),
+            "difference": float(favours["difference"][pair]),
+            "q": float(likely["q_value"].iloc[0]),
+            "moved": int((rankdata(without) != rankdata(level)).sum()),
             "n": len(level),
         }
-        answers.mark[is_member[answers.places[SYSTEM]], of_judge] -= difference
+        answers.mark[is_member[answers.places[SYSTEM]], judge] -= difference
         tests = preferences(answers, level, of_system, favours.index)
-    findings: dict[tuple[str, ...], Finding] = {}
-    words = defaultdict[str, dict[str, str]](dict)
+    findings: dict[Any, Finding] = {}
     for (name, family), values in differences.items():
         panel = names[is_compared[names.get_loc(name)]].tolist()
-        n_named = sum((member, family) in differences for member in panel)
-        if 2 * n_named < len(panel):
+        n_different = sum((member, family) in differences for member in panel)
+        if 2 * n_different < len(panel):
+            values["names"] = [name]
             findings[name, family] = Finding("judge-favours", "warning", values)
-            verb = "favours" if values["difference"] > 0 else "is against"
-            words[name][family] = f"{verb} {family}"
-            continue
-        values |= {
-            "n_judges": len(panel),
-            "names": panel,
-        }
-        finding = Finding("judges-differ-on-family", "warning", values)
-        findings.setdefault((*panel, family), finding)
-        for member in panel:
-            words[member][family] = f"differs on {family}"
-    return [*findings.values()], words
+        else:
+            values |= {"n_judges": len(panel), "names": panel}
+            finding = Finding("judges-differ-on-family", "warning", values)
+            findings.setdefault((*panel, family), finding)
+    return [*findings.values()]
+
+
+def _verdict(name: str, standing: str, preferred: list[Finding]) -> str:
+    """Whether a judge is usable, or why not."""
+    limits = [] if standing in _GOOD else [standing]
+    for finding in preferred:
+        values = finding.values
+        if name in values["names"]:
+            verb = "differs on"
+            if finding.code == "judge-favours":
+                verb = "favours" if values["difference"] > 0 else "is against"
+            limits.append(f"{verb} {values['family']}")
+    return ", ".join(dict.fromkeys(limits)) or standing

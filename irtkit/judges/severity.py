@@ -11,6 +11,7 @@ swept out of the normal equations of the judges.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,56 +42,38 @@ class Ratings:
     places: tuple[Places, ...]
     shape: tuple[int, int, int]
 
-    def total(self, facet: int, values: Array) -> Array:
-        """Sum of values over the marks of each system, item or judge."""
-        return np.asarray(np.bincount(self.places[facet], values, self.shape[facet]))
-
-    def level(self, marks: Array) -> Array:
-        """Mean mark of each system."""
-        n_marks = self.total(SYSTEM, np.ones_like(self.mark))
-        return self.total(SYSTEM, marks) / np.maximum(n_marks, 1)
-
-    def table(self, rows: int, columns: int, values: Array) -> Array:
-        """Sums of values by two facets."""
-        size = self.shape[rows], self.shape[columns]
-        cells = self.places[rows] * size[1] + self.places[columns]
-        sums = np.bincount(cells, values, size[0] * size[1])
-        return np.asarray(sums.reshape(size))
-
-    @cached_property
-    def answer(self) -> Places:
-        """Place of each mark among the answers."""
-        import pandas as pd
-
-        system, item, _ = self.places
-        return pd.factorize(system * self.shape[ITEM] + item)[0]
+    def sums(self, values: Any, *facets: int) -> Array:
+        """Sums of values over the marks of each system, item or judge, or of each pair of these."""
+        shape = [self.shape[facet] for facet in facets]
+        cells = np.ravel_multi_index([self.places[facet] for facet in facets], shape)
+        return np.asarray(np.bincount(cells, values, math.prod(shape)).reshape(shape))
 
     def by_answer(self, values: Array) -> Array:
         """Sum of values over the marks of the same answer, at each mark."""
-        sums = np.bincount(self.answer, values)
-        return np.asarray(sums[self.answer])
+        system, item, _ = self.places
+        return np.asarray(self.sums(values, SYSTEM, ITEM)[system, item])
 
     @cached_property
     def n_marks(self) -> Array:
         """Number of marks of the answer, at each mark."""
         return self.by_answer(np.ones_like(self.mark))
 
-    def products(self, values: Array) -> Array:
-        """Sums of products over pairs of marks of the same answer, by judge and judge."""
-        from scipy.sparse import csr_array
-
-        table = csr_array((values, (self.answer, self.places[JUDGE])))
-        table.eliminate_zeros()
-        return np.asarray((table.T @ table).toarray())
-
     def answers(self, marks: Array) -> Ratings:
         """Return the answers with several of these marks, as answers × judges."""
         several = self.n_marks > 1
-        _, first, answer = np.unique(self.answer[several], return_index=True, return_inverse=True)
         system, item, judge = (places[several] for places in self.places)
+        number = system * self.shape[ITEM] + item
+        _, first, answer = np.unique(number, return_index=True, return_inverse=True)
         table = np.full((len(first), self.shape[JUDGE]), np.nan)
         table[answer, judge] = marks[several]
         return Ratings(table, (system[first], item[first]), self.shape)
+
+    def products(self, values: Array) -> Array:
+        """Sums of products over pairs of marks of the same answer, by judge and judge."""
+        is_alone = self.n_marks == 1
+        alone = self.sums(values**2 * is_alone, JUDGE)
+        table = np.nan_to_num(self.answers(values).mark)
+        return np.asarray(np.diag(alone) + table.T @ table)
 
 
 class Severity(NamedTuple):
@@ -107,10 +90,11 @@ class Severity(NamedTuple):
 def severities(ratings: Ratings) -> Severity:
     """Estimate severities: with ρ = 0, and again with the ρ of the residuals."""
     estimates = _given_correlation(ratings, 0.0)
-    total = estimates.answer_variance + estimates.noise_variance
-    if not estimates.answer_variance > 0:
+    own = estimates.answer_variance
+    if not own > 0:
         return estimates
-    return _given_correlation(ratings, min(estimates.answer_variance / total, _MOST_ALIKE))
+    correlation = own / (own + estimates.noise_variance)
+    return _given_correlation(ratings, min(correlation, _MOST_ALIKE))
 
 
 def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
@@ -119,16 +103,11 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
 
     n_marks = ratings.n_marks
     shared = correlation / (1 + (n_marks - 1) * correlation)
-
-    def whitened(values: Array) -> Array:
-        """P times values."""
-        return values - shared * ratings.by_answer(values)
-
     weight = 1 - shared * n_marks
-    marks = whitened(ratings.mark)
-    cells = ratings.table(SYSTEM, ITEM, weight)
+    marks = ratings.mark - shared * ratings.by_answer(ratings.mark)
+    cells = ratings.sums(weight, SYSTEM, ITEM)
     of_systems, of_items = (
-        np.column_stack([ratings.table(facet, JUDGE, weight), ratings.total(facet, marks)])
+        np.column_stack([ratings.sums(weight, facet, JUDGE), ratings.sums(marks, facet)])
         for facet in (SYSTEM, ITEM)
     )
     scale = 1 / np.maximum(cells.sum(axis=0), _RIDGE)
@@ -139,26 +118,25 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     items = scale[:, None] * (of_items - cells.T @ systems)
     swept = np.vstack([systems, items])
     taken = np.vstack([of_systems, of_items])[:, :-1].T @ swept
-    information = np.diag(ratings.total(JUDGE, np.ones_like(marks)))
-    information -= ratings.products(np.sqrt(shared)) + taken[:, :-1]
+    information = np.diag(ratings.sums(None, JUDGE))
+    information = information - ratings.products(np.sqrt(shared)) - taken[:, :-1]
     inverse: Any = pinvh(information, atol=_NULL * len(marks))
     unknown = np.eye(len(inverse)) - information @ inverse
     apart = np.abs(unknown[:, None] - unknown).sum(axis=2)
     _, group = connected_components(apart < np.sqrt(_NULL))
-    lenience = inverse @ (ratings.total(JUDGE, marks) - taken[:, -1])
+    lenience = inverse @ (ratings.sums(marks, JUDGE) - taken[:, -1])
     coefficients = np.append(-lenience, 1.0)
     effects = systems @ coefficients, items @ coefficients
-    system, item, judge = ratings.places
-    expected = effects[SYSTEM][system] + effects[ITEM][item] + lenience[judge]
-    residual = ratings.mark - expected
-    scores = whitened(residual)
+    expected = [of[places] for of, places in zip((*effects, lenience), ratings.places, strict=True)]
+    residual = ratings.mark - np.sum(expected, axis=0)
+    of_answer = ratings.by_answer(residual)
+    scores = residual - shared * of_answer
     variance = _clustered(ratings, scores, swept[:, :-1] @ inverse, inverse)
     squares = residual @ residual
     n_free = len(marks) - sum(ratings.shape) + 2
     total = squares / max(n_free, 1)
     n_pairs = (n_marks - 1).sum()
-    products = residual @ ratings.by_answer(residual) - squares
-    own = max(products / n_pairs, 0.0) if n_pairs else np.nan
+    own = max((residual @ of_answer - squares) / n_pairs, 0.0) if n_pairs else np.nan
     noise = max(total - np.nan_to_num(own), 0.0)
     # Where few answers compare judges, these fit them closely, and clusters say too little.
     variance = np.maximum(variance, total * (1 - correlation) * np.diag(inverse))
@@ -178,7 +156,7 @@ def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) ->
     from scipy.special import stdtrit
 
     of_facets = np.split(taken, ratings.shape[:1])
-    answers = ratings.table(SYSTEM, ITEM, scores)
+    answers = ratings.sums(scores, SYSTEM, ITEM)
     of_answers = scores * ratings.by_answer(scores)
     variances = -((inverse @ ratings.products(scores)) * inverse).sum(axis=1)
     n_clusters = []
@@ -186,14 +164,12 @@ def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) ->
         effects = of_facets[facet]
         others = of_facets[1 - facet]
         squares = cells**2
-        by_judge = ratings.table(facet, JUDGE, scores)
-        sums = by_judge @ inverse - cells @ others
+        sums = ratings.sums(scores, facet, JUDGE) @ inverse - cells @ others
         sums -= cells.sum(axis=1, keepdims=True) * effects
-        by_judge = ratings.table(facet, JUDGE, of_answers)
-        crossed = 2 * by_judge @ inverse - squares @ others
+        crossed = 2 * ratings.sums(of_answers, facet, JUDGE) @ inverse - squares @ others
         crossed -= squares.sum(axis=1, keepdims=True) * effects
         variances += (sums**2 + effects * crossed).sum(axis=0)
-        n_marks = ratings.table(facet, JUDGE, np.ones_like(scores))
+        n_marks = ratings.sums(None, facet, JUDGE)
         n_clusters.append(n_marks.sum(axis=0) ** 2 / (n_marks**2).sum(axis=0))
     n_free = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
     wider = (1 + 1 / n_free) * (stdtrit(n_free, 0.975) / Z95) ** 2

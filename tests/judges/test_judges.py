@@ -114,7 +114,7 @@ def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas():
     centre[:, -3:] = np.eye(3) - 1 / 3
     np.testing.assert_allclose(found.severity, -centre @ effects, atol=1e-8)
     wanted = centre @ inverse @ clustered @ inverse @ centre.T
-    n = rated.table(0, 2, np.ones(len(answer)))
+    n = rated.sums(None, 0, 2)
     freedom = n.sum(axis=0) ** 2 / (n**2).sum(axis=0) - 1
     wider = (1 + 1 / freedom) * (t.isf(0.025, freedom) / Z95) ** 2
     total = found.answer_variance + found.noise_variance
