@@ -284,6 +284,7 @@ PURPOSES = {  # What settings do, by code.
     "items": "if they are different items",
     "systems": "if they are different systems",
     "judges": "to irtkit judges if it names judges",
+    "drop": "to leave them out",
     "range": "if these are the worst and the best mark",
     "ignore": "to leave it out",
     "keep": "if all columns are items",
@@ -627,13 +628,13 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "taken as the worst and the best. score_range= (--score-range) declares another range",
     "range-not-declared": "marks go from {low:.0f} to {high:.0f}, and their range is not declared",
     "judge-noise": "Noise: the marks of {n:judge} do not agree with the other judges, who agree "
-    "with each other: {names}. drop= (--drop) leaves judges out",
+    "with each other: {names}",
     "judge-reversed": "Reversed: the marks of {n:judge} run against the marks of the other "
-    "judges: {names}. Turn their scale round, or leave them out by drop= (--drop)",
+    "judges, as if their best mark were the worst: {names}",
     "judge-constant": "Constant: {n:judge} {n:gives|give} all answers the same mark, which says "
-    "nothing about them: {names}. drop= (--drop) leaves judges out",
-    "judges-unclear": "Unclear: {n:judge} share too few answers with other judges, or agree with "
-    "single ones alone: {names}. Marks of a second judge on a tenth of the answers help",
+    "nothing about them: {names}",
+    "judges-unclear": "Unclear: {n:judge} {n:shares|share} too few answers with other judges, or "
+    "{n:agrees|agree} with single ones alone: {names}. More answers marked by two judges help",
     "judges-opposed": "Opposed: the marks of {n:judge} run opposite ways, and no majority says "
     "which scale is reversed: {names}",
     "judges-disagree": "Disagreement: the marks of {n:judge} do not agree with other judges, and "

@@ -195,7 +195,10 @@ def _finished(
     adjustment = () if matrix.source is None else matrix.source.adjustment
     matrix.source = source = Source(files, form, shaping, tuple(findings), adjustment)
     if _LOGGER.isEnabledFor(logging.INFO):
-        size = counted(matrix.n_respondents, "system"), counted(matrix.n_items, "item")
+        n_items = matrix.n_items
+        if settings.judge is not None and matrix.item_table is not None:
+            n_items = matrix.item_table["judged_item"].nunique()
+        size = counted(matrix.n_respondents, "system"), counted(n_items, "item")
         _LOGGER.info("%s × %s. %s", *size, printable(str(source)))
     return matrix
 

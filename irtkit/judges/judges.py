@@ -11,14 +11,16 @@ import numpy as np
 
 from irtkit.checks import did_you_mean, short
 from irtkit.findings import Finding, ReadingError, warn
-from irtkit.io.reading import READING, as_responses, read_responses
+from irtkit.io.reading import READING, as_responses, matrix_of, read_responses
 from irtkit.judges.agreement import agreement, pairs_of, preferences, surest
 from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, Ratings, severities
 from irtkit.printed import Printed, Shown
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import USUAL, Names, listed
 from irtkit.responses.labels import by_label, category_name
+from irtkit.responses.levels import WIDEST
 from irtkit.responses.proposals import ask
+from irtkit.responses.tables import Settings
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ _STANDINGS = {
 }
 """Findings by how a judge stands to the others."""
 _FAULTY = ("noise", "reversed", "constant")  # Their marks say nothing about preferences of others.
+_TO_DROP = ("judge-noise", "judge-reversed", "judge-constant")
 _GOOD = ("usable", "agrees with others")
 
 
@@ -290,21 +293,20 @@ def _read(
     try:
         return read_responses(ratings, **how)
     except ReadingError as error:
-        settings = [remedy.settings for remedy in error.finding.remedies]
-        of_levels = [named["score_range"] for named in settings if "levels" in named]
-        if score_range is not None or error.finding.code != "levels" or not of_levels:
+        if score_range is not None or error.finding.code != "levels":
             raise
         place = error.place
-    low, high = of_levels[0]
-    matrix = read_responses(ratings, **how | {"score_range": (low, high)})
-    right, tried = matrix.observed
-    marks = np.unique((low + (high - low) * right.data / tried.data).round(4))
+    widest = Settings(**how | {"score_range": WIDEST})
+    right, tried = matrix_of(ratings, widest, [])[0].observed
+    marks = np.unique((WIDEST[1] * (right.data / tried.data)).round(4))
+    high = int(marks[-1])
+    low = min(int(marks[0]), 1)
     if not np.array_equal(marks, np.arange(low, high + 1)):
         values = {"low": marks[0], "high": marks[-1]}
         choices = ask("range", score_range=(low, high)), ask("score-range", score_range=...)
         raise ReadingError(Finding("range-not-declared", "error", values, choices), place)
     findings.append(Finding("range-taken", "note", {"low": low, "high": high}))
-    return matrix
+    return read_responses(ratings, **how | {"score_range": (low, high)})
 
 
 def _rated(matrix: ResponseMatrix, drop: list[str]) -> tuple[Ratings, float, Any, Any]:
@@ -415,11 +417,12 @@ def _findings(
     systems = np.array(matrix.respondents, object)
     limited = {code: names[standing == word] for word, code in _STANDINGS.items()}
     limited["judged-once"] = systems[rated.sums(None, SYSTEM) == 1]
-    findings += [
-        Finding(code, "warning", {"n": len(labels), "names": [*labels]})
-        for code, labels in limited.items()
-        if len(labels)
-    ]
+    for code, labels in limited.items():
+        if len(labels):
+            values = {"n": len(labels), "names": [*labels]}
+            drop = ask("drop", drop=[*labels])
+            remedies = (drop,) if code in _TO_DROP else ()
+            findings.append(Finding(code, "warning", values, remedies))
     return findings
 
 
