@@ -94,18 +94,18 @@ def agreement(answers: Ratings) -> tuple[Array, Array, NDArray[np.str_]]:
     n_judges = len(marks.columns)
     is_constant = (marks.max() == marks.min()).to_numpy()
     varied = marks * np.where(is_constant, np.nan, 1.0)
-    standard = ((varied - varied.mean()) / varied.std()).to_numpy()
+    standard = ((varied - varied.mean()) / varied.std(ddof=0)).to_numpy()
     n_pairs = pairs_of(standard)
     is_other = n_pairs > 0
-    correlations = varied.corr(min_periods=_LEAST_PAIRS).fillna(0.0)
-    pairs = correlations.to_numpy() * is_other
-    surety = pairs * np.sqrt(n_pairs)
+    filled = np.nan_to_num(standard)
+    pairs = is_other * (filled.T @ filled) / np.maximum(n_pairs, 1)
+    surety = np.clip(pairs, -1.0, 1.0) * np.sqrt(n_pairs)
     both_others = is_other[:, None] & is_other[:, :, None]
     of_others = (surety + np.eye(n_judges)) * both_others
     weights = np.linalg.eigh(of_others).eigenvectors[..., -1] * is_other
     direction = np.linalg.eigh(surety).eigenvectors[:, -1]
     weights *= np.copysign(1.0, weights @ direction)[:, None]
-    total = np.nan_to_num(standard) @ weights.T
+    total = filled @ weights.T
     with np.errstate(invalid="ignore"):
         consensus = total / (~np.isnan(standard) @ np.abs(weights.T))
     both = zip(standard.T, consensus.T, strict=True)
@@ -145,12 +145,12 @@ def _consistency(pairs: Array, n_pairs: Array) -> Array:
     Noise of judges is independent, and the quality that they see is one. The correlation of two
     judges is then the product of the roots of their consistencies, and r_jk·r_jl = c_j·r_kl for all
     other judges k and l (Spearman 1927, *The Abilities of Man*). These are solved by least squares,
-    with the squares of r_kl less their sampling variance. A narrow scale changes no correlation.
+    with the squares of r_kl less their sampling variance, (1 + ρ²)/n. A narrow scale changes no
+    correlation.
     """
     shared = (n_pairs > 0).astype(np.float64)
-    sampling = (1 - pairs**2) ** 2 / np.maximum(n_pairs - 1, 1)
     products = pairs @ (n_pairs * pairs) * pairs
-    squares = n_pairs * (pairs**2 - sampling)
+    squares = n_pairs * (n_pairs * pairs**2 - 1) / (n_pairs + 1)
     total = (shared @ squares * shared).sum(axis=1)
     shares = products.sum(axis=1) / np.where(total > 0, total, np.nan)
     return np.asarray(np.clip(shares, 0.0, 1.0))

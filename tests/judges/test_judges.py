@@ -197,6 +197,19 @@ def test_a_judge_is_blamed_only_if_a_majority_of_others_agrees(slopes, code, nam
     np.testing.assert_allclose(consistency[usable], wanted, atol=0.1)
 
 
+def test_consistency_is_known_of_many_judges_with_few_answers_in_common():
+    g = np.random.default_rng(2)
+    quality = g.normal(size=(60, 1)) + g.normal(0, 0.8, 100) + g.normal(0, 0.7, (60, 100))
+    system, item, _ = np.nonzero(np.ones((60, 100, 2)))
+    judge = np.argsort(g.random((60, 100, 40)), axis=2)[..., :2].ravel()
+    noise = g.normal(0, 0.6, len(judge))
+    score = np.clip(np.round(3 + quality[system, item] + noise), 1, 5)
+    columns = {"model": system, "item": item, "judge": judge, "score": score}
+    table = irtkit.judges(pd.DataFrame(columns), score_range=(1, 5)).table
+    assert abs(table["consistency"].mean() - 0.83) < 0.1
+    assert (table["verdict"] == "usable").mean() > 0.9
+
+
 def test_a_difference_of_two_judges_or_families_is_shown_once_and_blames_nobody():
     marks, _ = ratings(None, 0, favour=0.5)
     two = marks[marks["judge"] != "lenient"]
