@@ -1,7 +1,6 @@
 """Claims about the notebooks: they run anywhere, leave nothing behind, and are current."""
 
 import importlib
-import re
 from pathlib import Path
 
 import pytest
@@ -41,18 +40,6 @@ def test_a_notebook_gives_the_stored_outputs_without_a_display(notebook, execute
 
 def test_notebooks_are_small():
     assert sum(path.stat().st_size for path in FOLDER.glob("*.ipynb")) < 1.5e6
-
-
-@each_notebook
-def test_a_notebook_is_in_percent_format_without_outputs_and_absolute_paths(notebook):
-    text = notebook.read_text(encoding="utf-8")
-    assert text.startswith("# %% [markdown]\n# # ")
-    assert not re.search(r"""(?m)(?:^|[\s"'`(=])(?:/\w|~/|[A-Za-z]:[\\/])""", text)
-    for cell in text.split("# %%")[1:]:
-        kind, *lines = cell.splitlines()
-        assert any(lines), "an empty cell"
-        if kind == " [markdown]":
-            assert all(line.startswith("#") for line in lines if line)
 
 
 def test_only_scripts_and_their_notebooks_stand_in_the_folder():
