@@ -1,7 +1,5 @@
 """What many tests share."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

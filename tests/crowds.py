@@ -4,8 +4,6 @@ A crowd is drawn from known items and abilities, the same for every test that as
 A fit is made once for each crowd and settings in a process.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ JAX has one device on a processor unless told otherwise before it starts: this f
 script in a fresh process, fits on four and prints what comes out.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The likelihood, vectors of parameters, and the search for a maximum."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

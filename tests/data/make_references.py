@@ -9,8 +9,6 @@ the inverse Hessian and the delta method. First derivatives are complex steps (S
 exact to rounding), second ones central differences of these.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The quality standard and the impact metric, with published numbers as referees."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import permutations

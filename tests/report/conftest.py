@@ -1,7 +1,5 @@
 """Pages that several tests read, and what they hold."""
 
-from __future__ import annotations
-
 import base64
 import json
 import warnings
