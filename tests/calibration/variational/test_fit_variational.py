@@ -145,7 +145,7 @@ def test_rasch_is_the_1pl_in_other_units():
     assert rasch.ability_se == pytest.approx(slope * common.ability_se)
 
 
-@pytest.mark.parametrize("model", ["Rasch", "3PL"])
+@pytest.mark.parametrize("model", ["Rasch", pytest.param("3PL", marks=pytest.mark.slow)])
 def test_synthetic_respondents_leave_real_ones_nearly_where_they_are(model):
     responses, _, _ = drawn(300, 12, guessing=0.2 if model == "3PL" else 0.0)
     alone = fit(responses, model, method="vi")
@@ -194,9 +194,8 @@ def awkward(kind):
     ("2PL", "all right, all wrong"),
     ("2PL", "steps"),
     ("Rasch", "1 item"),
-    ("1PL", "2 respondents"),
-    ("3PL", "1 cell"),
-    ("2PL", "2 × 40"),
+    *(pytest.param(*of, marks=pytest.mark.slow) for of in (
+        ("1PL", "2 respondents"), ("3PL", "1 cell"), ("2PL", "2 × 40"))),
 ])  # fmt: skip
 def test_awkward_matrices_give_finite_numbers_and_the_status_of_em(model, kind):
     responses = awkward(kind)
