@@ -235,17 +235,6 @@ def test_items_without_responses_and_refits_keep_the_chance_of_each_item(mixed, 
     assert again.settings.prior["chance"] == (0.25,) * 6 + (0.02,) * 6
 
 
-@pytest.mark.parametrize(("chance", "message"), [
-    (1.0, "chance of the prior must be at least 0 and below 1"),
-    ("four", "chance of the prior must be a number"),
-    ({"item-1": -0.1}, "chance of the prior must be at least 0"),
-    ({"itm-1": 0.1}, "chance of the prior must have labels of items, and 'itm-1' is not one"),
-])  # fmt: skip
-def test_what_is_no_chance_level_is_refused(chance, message, mixed):
-    with pytest.raises((ValueError, TypeError), match=message):
-        fit(mixed, "3PL", prior=WeakPrior(chance=chance))
-
-
 @pytest.mark.parametrize(("model", "how"), [
     ("2PL", {"quadrature": (31, 5.0)}),
     ("3PL", {"prior": ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(4.0, 12.0))}),

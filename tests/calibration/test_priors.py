@@ -168,6 +168,10 @@ def test_a_common_slope_has_its_density_once_however_many_items_share_it():
 SMALL = ResponseMatrix([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]], items=LABELS)
 
 
+def chances(chance):
+    return fit(SMALL, "3PL", prior=WeakPrior(chance=chance))
+
+
 @pytest.mark.parametrize(("make", "named"), [
     (lambda: WeakPrior(slope_spread=-1.0), "slope_spread of the prior must be above 0, got -1"),
     (lambda: Beta(0.0, 1.0), "alpha of Beta"),
@@ -175,6 +179,10 @@ SMALL = ResponseMatrix([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]],
     (lambda: ItemPrior(intercept=Beta()), "intercept of ItemPrior must be Normal, or None"),
     (lambda: Normal(float("nan"), 1.0), "mean of Normal must be a finite number"),
     (lambda: Normal("a", 1.0), "mean of Normal must be a number"),
+    (lambda: chances(1.0), "chance of the prior must be at least 0 and below 1"),
+    (lambda: chances("four"), "chance of the prior must be a number"),
+    (lambda: chances({"a": -0.1}), "chance of the prior must be at least 0"),
+    (lambda: chances({"x": 0.1}), "chance of the prior must have labels of items, and 'x' is not"),
     (lambda: fit(SMALL, prior="strong"), "prior must be"),
     (lambda: fit(SMALL, "1PL", prior="empirical"), "empirical"),
 ])  # fmt: skip

@@ -266,20 +266,16 @@ def points(given, **reading):
     return found.successes.tolist(), found.trials.tolist()
 
 
-def test_levels_start_at_0_or_at_1_for_all_items():
-    assert points([[0, 2], [3, 1]]) == ([[0, 2], [3, 1]], [[3, 3], [3, 3]])
-    assert points([[1, 2], [3, 5]]) == ([[0, 1], [2, 4]], [[4, 4], [4, 4]])
-
-
-def test_a_declared_range_has_levels_that_nobody_reached():
-    assert points([[2, 3], [3, 2]], score_range=(1, 5)) == ([[1, 2], [2, 1]], [[4, 4], [4, 4]])
-    assert points([[2, 3]], score_range=(5, 1)) == ([[3, 2]], [[4, 4]])
-    by_item = {"item-1": (0, 4)}
-    assert points([[2, 1], [3, 0]], score_range=by_item)[1] == [[4, 1], [4, 1]]
-
-
-def test_missing_levels_have_no_points():
-    assert points([[np.nan, 2], [1, 0]]) == ([[0, 2], [1, 0]], [[0, 2], [1, 2]])
+@pytest.mark.parametrize(("given", "reading", "right", "tried"), [
+    ([[0, 2], [3, 1]], {}, [[0, 2], [3, 1]], [[3, 3], [3, 3]]),
+    ([[1, 2], [3, 5]], {}, [[0, 1], [2, 4]], [[4, 4], [4, 4]]),
+    ([[2, 3], [3, 2]], {"score_range": (1, 5)}, [[1, 2], [2, 1]], [[4, 4], [4, 4]]),
+    ([[2, 3]], {"score_range": (5, 1)}, [[3, 2]], [[4, 4]]),
+    ([[2, 1], [3, 0]], {"score_range": {"item-1": (0, 4)}}, [[2, 1], [3, 0]], [[4, 1], [4, 1]]),
+    ([[np.nan, 2], [1, 0]], {}, [[0, 2], [1, 0]], [[0, 2], [1, 2]]),
+])  # fmt: skip
+def test_levels_start_at_0_or_at_1_and_reach_what_is_declared(given, reading, right, tried):
+    assert points(given, **reading) == (right, tried)
 
 
 def test_tables_of_any_form_have_the_same_levels(tmp_path):
