@@ -36,7 +36,18 @@ def sample_ids(responses: ResponseMatrix, labels: Iterable[str]) -> str:
     for task, names in ids.items():
         _check_task(task, ",:" if len(ids) > 1 else "")
         prefix = f"{task}:" if len(ids) > 1 and task else ""
-        patterns += [prefix + _pattern(name, all_ids[task]) for name in names]
+        for name in names:
+            pattern = escape(name).replace(",", "?").replace(":", "[:]")
+            twins = []
+            if "," in name:  # ? stands for it
+                others = (id_ for id_ in all_ids[task] if id_ != name)
+                twins = [id_ for id_ in others if fnmatchcase(id_, pattern)]
+            if twins:
+                raise ValueError(
+                    f"item {short(name)} has a comma, which separates the ids of --sample-id, and "
+                    f"{pattern} is {short(twins[0])} too. Give the sample another id"
+                )
+            patterns.append(prefix + pattern)
     return ",".join(patterns)
 
 
@@ -76,19 +87,6 @@ def _ids_by_task(responses: ResponseMatrix, labels: Iterable[str]) -> dict[str, 
     for task, name in tasks_and_ids(labels, responses.item_table):
         ids.setdefault(task, []).append(name)
     return ids
-
-
-def _pattern(name: str, names: list[str]) -> str:
-    """Pattern that fits one of the ids of a task. ``?`` stands for a comma."""
-    pattern = escape(name).replace(",", "?").replace(":", "[:]")
-    if "," in name:
-        twin = next((id_ for id_ in names if id_ != name and fnmatchcase(id_, pattern)), None)
-        if twin is not None:
-            raise ValueError(
-                f"item {short(name)} has a comma, which separates the ids of --sample-id, and "
-                f"{pattern} is {short(twin)} too. Give the sample another id"
-            )
-    return pattern
 
 
 def _check_task(task: str, separators: str) -> None:

@@ -49,8 +49,8 @@ _LATENCY = (Measure("latency_ms"),)
 def read(path: Path, described: Described) -> list[Samples]:
     """Read one file of samples, with all its models and evaluations."""
     if path.suffix == ".json":
-        names = (f"{path.stem}_samples{end}" for end in (".jsonl", ".jsonl.gz"))
-        beside = next((file for file in map(path.with_name, names) if file.exists()), None)
+        files = [path.with_name(f"{path.stem}_samples{end}") for end in (".jsonl", ".jsonl.gz")]
+        beside = next((file for file in files if file.exists()), None)
         if beside is not None:
             return read(beside, described)
         if b'"sample_id"' not in head_of(path):
@@ -60,7 +60,19 @@ def read(path: Path, described: Described) -> list[Samples]:
             )
     stem = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("_samples")
     aggregate = fields_of(companion(path.with_name(f"{stem}.json")))
-    marks = _marks_of(aggregate)
+    names: dict[str | None, str] = {}
+    for result in entries_of(aggregate.get("evaluation_results")):
+        config = at(result, "metric_config")
+        key = at(result, "evaluation_result_id")
+        name = at(config, "metric_id") or at(config, "metric_name")
+        if isinstance(name, str) and isinstance(key, str):
+            names[key] = name
+    if len(set(names.values())) < len(names):
+        names = {}
+    names[None] = ""
+    marks: _Marks = {}
+    for result, metric in names.items():
+        marks[result] = Measure(_CORRECT, metric), Measure(_SCORE, metric)
     by_run: dict[Any, Samples] = {}
 
     def add(record: Record) -> None:
@@ -178,21 +190,6 @@ def _describe(record: Record) -> Item:
     metadata = metadata_of(record.get("metadata"), _OF_ANSWERS)
     metadata |= {"choices": choices} if choices else {}
     return Item(record.get("sample_hash"), raw, target, metadata)
-
-
-def _marks_of(aggregate: Record) -> _Marks:
-    """Marks of each aggregate result, named by its metric if the names differ."""
-    names: dict[str | None, str] = {}
-    for result in entries_of(aggregate.get("evaluation_results")):
-        config = at(result, "metric_config")
-        key = at(result, "evaluation_result_id")
-        name = at(config, "metric_id") or at(config, "metric_name")
-        if isinstance(name, str) and isinstance(key, str):
-            names[key] = name
-    if len(set(names.values())) < len(names):
-        names = {}
-    names[None] = ""
-    return {key: (Measure(_CORRECT, name), Measure(_SCORE, name)) for key, name in names.items()}
 
 
 READER = begins(r'\{(?=.*"evaluation_id")(?=.*"schema_version"\s*:\s*")'), read

@@ -89,8 +89,19 @@ def read_helm(path: Path, described: Described) -> list[Samples]:
     samples = Samples(path, respondent, task, "per_instance_stats", described=described)
     instances: dict[str, Item] = {}
     for instance in entries_of(companion(path.with_name("instances.json"))):
-        if at(instance, "perturbation") is None:
-            instances[str(at(instance, "id"))] = _helm_item(instance)
+        if at(instance, "perturbation") is not None:
+            continue
+        text = text_of(at(instance, "input", "text"))
+        choices, right = list[str](), list[str]()
+        for reference in entries_of(at(instance, "references")):
+            answer = text_of(at(reference, "output", "text"))
+            if answer is not None:
+                choices.append(answer)
+                right += [answer] if "correct" in entries_of(reference.get("tags")) else []
+        target = text_of(right)
+        content = None if text is None else f"{text}\0{target}"
+        metadata = {"choices": " | ".join(choices)} if len(choices) > 1 else {}
+        instances[str(at(instance, "id"))] = Item(content, text, target, metadata)
     seen: set[tuple[str, ...]] = set()
 
     def add(entry: Record) -> None:
@@ -115,19 +126,6 @@ def read_helm(path: Path, described: Described) -> list[Samples]:
     return [samples]
 
 
-def _helm_item(instance: Any) -> Item:
-    text = text_of(at(instance, "input", "text"))
-    choices = list[str]()
-    right = list[str]()
-    for reference in entries_of(at(instance, "references")):
-        if answer := text_of(at(reference, "output", "text")):
-            choices.append(answer)
-            right += [answer] if "correct" in entries_of(reference.get("tags")) else []
-    target = text_of(right)
-    metadata = {"choices": " | ".join(choices)} if len(choices) > 1 else {}
-    return Item(None if text is None else f"{text}\0{target}", text, target, metadata)
-
-
 def is_open_llm(path: Path) -> bool:
     """Whether a Parquet file has the columns of details."""
     try:
@@ -146,12 +144,20 @@ def read_open_llm(path: Path, described: Described) -> list[Samples]:
     names the item. Older files have the metrics as columns, later files in a struct ``metrics``,
     and lighteval has ``doc``, ``model_response`` and ``metric``. The default metric is the metric
     of the leaderboard: acc_norm for ARC and HellaSwag, mc2 (a share) for TruthfulQA, acc for other
-    tasks. https://huggingface.co/open-llm-leaderboard-old, https://github.com/huggingface/lighteval
+    tasks. The model is in ``details_<org>__<model>/…`` or in ``details/<model>/<time>``.
+    https://huggingface.co/open-llm-leaderboard-old, https://github.com/huggingface/lighteval
     """
     named = _FILE.fullmatch(path.name)
     task, written = named.groups() if named else (path.stem, "")
-    names = _respondent(path), task.replace("|", "/").strip(), "details", written
-    samples = Samples(path, *names, described=described)
+    folders = [folder for folder in path.absolute().parent.parts if not _TIME.fullmatch(folder)]
+    models = [
+        folder.removeprefix("details_") for folder in folders if folder.startswith("details_")
+    ]
+    respondent = (models or folders)[-1].replace("__", "/")
+    if not models and "details" in folders[:-1]:  # details/<model>/<time>/<file>
+        _, _, respondent = "/".join(folders).rpartition("/details/")
+    task_name = task.replace("|", "/").strip()
+    samples = Samples(path, respondent, task_name, "details", written, described=described)
     again: Counter[str] = Counter()
     with parquet_file(path) as file:
         columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
@@ -178,15 +184,6 @@ def read_open_llm(path: Path, described: Described) -> list[Samples]:
         default = next((metric for part, metric in _DEFAULTS.items() if part in task), "acc")
         samples.default = default if Measure(default) in samples.scores else None
     return [samples]
-
-
-def _respondent(path: Path) -> str:
-    """Model in ``details_<org>__<model>/…/<file>``, or in ``details/<model>/<time>/<file>``."""
-    folders = [folder for folder in path.absolute().parent.parts if not _TIME.fullmatch(folder)]
-    named = [folder.removeprefix("details_") for folder in folders if folder.startswith("details_")]
-    if not named and "details" in folders[:-1]:
-        return "/".join(folders).rpartition("/details/")[2]
-    return (named or folders)[-1].replace("__", "/")
 
 
 def read_openml(path: Path, described: Described) -> list[Samples]:

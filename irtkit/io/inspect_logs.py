@@ -69,13 +69,16 @@ def read(path: Path, described: Described) -> list[Samples]:
     package = at(evaluation, "packages", "inspect_ai")
     ids = at(evaluation, "dataset", "sample_ids")
     epochs = at(evaluation, "config", "epochs")
+    written = str(evaluation.get("created") or "")
+    with contextlib.suppress(ValueError, OverflowError):  # times of several zones sort in UTC
+        written = datetime.fromisoformat(written).astimezone(UTC).isoformat()
     stopping = at(header, "results", "early_stopping")
     samples = Samples(
         path,
         name_of(evaluation.get("model"), "eval.model"),
         name_of(evaluation.get("task"), "eval.task"),
         f"{header.get('version')!s:.20}" + (f", inspect_ai {package!s:.40}" if package else ""),
-        written=_time(evaluation.get("created")),
+        written=written,
         run=text_of(evaluation.get("task_id")) or "",
         unfinished="" if status == "success" else str(status or "crashed"),
         n_planned=len(ids) * (epochs or 1) if isinstance(ids, list) else math.nan,
@@ -145,14 +148,6 @@ def _described(record: Record) -> Item:
         return Item(None, text, target, metadata)
     content = f"{text[:_COMPARED]}\0{(target or '')[:_COMPARED]}"
     return Item(content, text, target, metadata)
-
-
-def _time(created: Any) -> str:
-    """Return a time in UTC, so that times of several zones sort correctly."""
-    try:
-        return datetime.fromisoformat(created).astimezone(UTC).isoformat()
-    except (TypeError, ValueError, OverflowError):
-        return str(created or "")
 
 
 def _unzipped(path: Path) -> tuple[Any, Any]:

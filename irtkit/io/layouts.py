@@ -134,10 +134,17 @@ def of_table(
 
 def _read(tables: list[Table], settings: Settings, findings: list[Finding]) -> ResponseMatrix:
     """Matrix of one table, or of several long ones. Findings are added."""
+    import pandas as pd
+
     judges = listed(settings.judge)
-    if len(judges) > 1:
-        tables = [_by_judge(table, judges) for table in tables]
+    if len(judges) > 1:  # a column of marks per judge
         settings = replace(settings, judge="judge")
+        for k, table in enumerate(tables):
+            named(table.header, "judge", judges)
+            frame = pd.concat(table.rows(), ignore_index=True).set_axis(table.header, axis=1)
+            others = [name for name in table.header if name not in judges]
+            melted = frame.melt(others, judges, "judge", "score")
+            tables[k] = frame_table(melted, table.place)
     counted = [_counted(table, settings) for table in tables]
     if counted[0].is_long(settings):
         matrix, notes = read_long(counted, settings)
@@ -145,16 +152,6 @@ def _read(tables: list[Table], settings: Settings, findings: list[Finding]) -> R
         matrix, notes = read_wide(counted[0], settings)
     findings += notes
     return _with_runs(matrix, settings, findings)
-
-
-def _by_judge(table: Table, judges: list[str]) -> Table:
-    """Long table with a row per mark of a table that has a column of marks per judge."""
-    import pandas as pd
-
-    named(table.header, "judge", judges)
-    frame = pd.concat(table.rows(), ignore_index=True).set_axis(table.header, axis=1)
-    others = [name for name in table.header if name not in judges]
-    return frame_table(frame.melt(others, judges, "judge", "score"), table.place)
 
 
 def leave_out(
@@ -330,37 +327,33 @@ def _numbers(column: Any) -> pd.Series:
 def _with_runs(
     matrix: ResponseMatrix, settings: Settings, findings: list[Finding]
 ) -> ResponseMatrix:
-    """Matrix in which runs of one system or item are repeated trials, if repeats are allowed."""
+    """Matrix in which runs of one system or item are repeated trials, if repeats are allowed.
+
+    All labels end in the number of a run, and each name has the same numbers.
+    """
+    import pandas as pd
+
     for axis, kind in enumerate(("respondents", "items")):
         labels: Any = [matrix.respondents, matrix.items]
-        names = _without_runs(labels[axis])
-        if not names:
+        named_runs: list[Any] = [*map(_RUN.fullmatch, labels[axis])]
+        if None in named_runs:
             continue
-        joined = tuple(dict.fromkeys(names))
-        values = {"label": labels[axis][0], "name": names[0], "n": len(joined), "kind": kind}
+        runs: dict[str, set[str]] = {}
+        for match in named_runs:
+            runs.setdefault(match[1], set()).add(match[2])
+        first, *others = runs.values()
+        if len(first) < 2 or any(numbers != first for numbers in others):
+            continue
+        values = {"label": labels[axis][0], "name": next(iter(runs)), "n": len(runs), "kind": kind}
         if settings.repeats == "error":
             remedy = Remedy({"repeats": "count"}, "runs", safe=False)
             findings.append(Finding("runs-named", "warning", values, (remedy,)))
             continue
         findings.append(Finding("runs-joined", "note", values))
         places: Any = [*matrix.cells.rows()]
-        places[axis] = np.array([joined.index(name) for name in names])[places[axis]]
-        labels[axis] = joined
+        number, _ = pd.factorize(np.array([match[1] for match in named_runs], object))
+        places[axis] = number[places[axis]]
+        labels[axis] = tuple(runs)
         how: Any = {"repeats": settings.repeats, "sparse": settings.sparse}
         matrix = matrix.of_rows(tuple(places), tuple(labels), **how)
     return matrix
-
-
-def _without_runs(labels: Sequence[str]) -> list[str]:
-    """Names before the numbers of runs, if all labels have such numbers, the same for each name."""
-    names = []
-    runs: dict[str, set[str]] = {}
-    for label in labels:
-        match = _RUN.fullmatch(label)
-        if match is None:
-            return []
-        names.append(match[1])
-        runs.setdefault(match[1], set()).add(match[2])
-    first, *others = runs.values()
-    alike = len(first) > 1 and all(numbers == first for numbers in others)
-    return names if alike else []

@@ -414,7 +414,22 @@ def _chosen_runs(logs: Logs, settings: Settings, findings: list[Finding]) -> pd.
             findings.append(_warning(code, n=len(left_out), files=_files(left_out), error=error))
     runs = runs[scored].drop(index=copies)
     if settings.repeats == "error":
-        runs = _newest(logs, runs, findings)
+        in_time = runs.sort_values("written", ascending=False, kind="stable")
+        older = _behind(logs, in_time, _SYSTEM)
+        for run, newer in older.items():
+            older_run = runs.loc[run]
+            newer_runs = runs.loc[newer]
+            status = next(filter(None, newer_runs["unfinished"]), "")
+            written = older_run["written"]
+            unknown = not written or written in newer_runs["written"].tolist()
+            if unknown or (status and not older_run["unfinished"]):
+                values = {**older_run[_SYSTEM], "files": _files(runs.loc[[*newer, run]])}
+                raise failed("runs", *_CHOICES, **values, status=status or None)
+        if older:
+            values = {"n": len(older), "n_kept": len(runs) - len(older)}
+            values["files"] = _files(runs.loc[sorted(older)])
+            findings.append(_warning("older-runs", *_CHOICES, **values))
+        runs = runs.drop(index=list(older))
     absent = (runs["n_planned"] - runs["n_samples"]).clip(lower=0)  # NaN if nobody knows
     stopped = runs["unfinished"] != ""
     odd = runs[(runs["n_failed"] > 0) | (stopped & (absent != 0))]
@@ -458,26 +473,6 @@ def _behind(logs: Logs, runs: pd.DataFrame, by: list[str]) -> dict[int, list[int
             else:
                 owner |= dict.fromkeys(names, run)
     return behind
-
-
-def _newest(logs: Logs, runs: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
-    """Runs without those that share items with a newer run."""
-    in_time = runs.sort_values("written", ascending=False, kind="stable")
-    older = _behind(logs, in_time, _SYSTEM)
-    for run, newer in older.items():
-        older_run = runs.loc[run]
-        newer_runs = runs.loc[newer]
-        status = next(filter(None, newer_runs["unfinished"]), "")
-        written = older_run["written"]
-        unknown = not written or written in newer_runs["written"].tolist()
-        if unknown or (status and not older_run["unfinished"]):
-            values = {**older_run[_SYSTEM], "files": _files(runs.loc[[*newer, run]])}
-            raise failed("runs", *_CHOICES, **values, status=status or None)
-    if older:
-        values = {"n": len(older), "n_kept": len(runs) - len(older)}
-        values["files"] = _files(runs.loc[sorted(older)])
-        findings.append(_warning("older-runs", *_CHOICES, **values))
-    return runs.drop(index=list(older))
 
 
 def _chosen_marks(logs: Logs, runs: pd.DataFrame, settings: Settings) -> pd.DataFrame:

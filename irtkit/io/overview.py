@@ -64,8 +64,18 @@ class Overview:
         lines = [printable(self.path)]
         for kind, n in self.formats.items():
             lines.append(f"  {kind}: {counted(n, 'file')}")
-        if self.tasks is not None:
-            lines += [_of_task(kind, row) for kind, row in self.tasks.iterrows()]
+        for (form, task), row in () if self.tasks is None else self.tasks.iterrows():
+            systems = first_names(row["systems"], shown=_SHOWN)
+            marks = first_names(row["metrics"], shown=_SHOWN) or "none that all systems have"
+            facts = [f"systems ({len(row['systems'])}): {systems}"]
+            facts.append(f"samples: {row['n_samples']:,}")
+            facts.append(f"metrics: {marks}")
+            if row["numbers"]:
+                facts.append(f"other numbers: {first_names(row['numbers'], shown=_SHOWN)}")
+            if row["n_errors"]:
+                n_errors = row["n_errors"]
+                facts.append(f"answers with an error, marked wrong: {n_errors} (see --errors)")
+            lines += ["", in_lines([f"task {task} ({form})"]), in_lines(facts, bullet="  ")]
         if self.matrix is not None:
             lines += ["", in_lines(_sentences(self.matrix))]
         for finding in self.findings:
@@ -177,22 +187,6 @@ def _added(settings: dict[str, Any], remedy: Any) -> dict[str, Any]:
         if joined != present:
             more[name] = joined
     return more
-
-
-def _of_task(kind: Any, row: Any) -> str:
-    """Lines about one format and task of logs."""
-    form, task = kind
-    systems = first_names(row["systems"], shown=_SHOWN)
-    marks = first_names(row["metrics"], shown=_SHOWN) or "none that all systems have"
-    lines = [f"systems ({len(row['systems'])}): {systems}"]
-    lines.append(f"samples: {row['n_samples']:,}")
-    lines.append(f"metrics: {marks}")
-    if row["numbers"]:
-        lines.append(f"other numbers: {first_names(row['numbers'], shown=_SHOWN)}")
-    if row["n_errors"]:
-        lines.append(f"answers with an error, marked wrong: {row['n_errors']} (see --errors)")
-    title = in_lines([f"task {task} ({form})"])
-    return f"\n{title}\n{in_lines(lines, bullet='  ')}"
 
 
 def _sentences(matrix: ResponseMatrix) -> list[str]:

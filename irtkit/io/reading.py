@@ -241,12 +241,20 @@ def of_memory(data: Any, settings: Settings, findings: list[Finding]) -> tuple[R
     settings.refuse(FOR_LOGS, "evaluation logs, and this is data in memory")
     if settings.format not in {None, "wide", "long"}:
         raise ValueError(f"format must be wide or long for data in memory, got {settings.format!r}")
-    array = _array(data)
-    if array is not None:
-        others = (*Settings.names("labels", "ratings"), "sparse")
-        settings.refuse(others, "tables with labels, and this is an array")
-        return ResponseMatrix.of_marks(_with_signs(array), settings.marking), "array"
-    return of_table(frame_table(_frame(data)), settings, findings)
+    is_list = isinstance(data, list | tuple) and not _is_list_of(data, dict)
+    is_array = hasattr(data, "ndim") and not hasattr(data, "iloc")
+    if not (is_list or is_array):
+        return of_table(frame_table(_frame(data)), settings, findings)
+    others = (*Settings.names("labels", "ratings"), "sparse")
+    settings.refuse(others, "tables with labels, and this is an array")
+    if hasattr(data, "toarray"):  # of SciPy
+        stored = data.tocoo().data
+        if not (stored != 0).all():
+            raise failed("sparse-zeros")
+        data = data.toarray().astype(_with_signs(stored).dtype)
+    if is_array:
+        data = np.asanyarray(data)
+    return ResponseMatrix.of_marks(_with_signs(data), settings.marking), "array"
 
 
 def _with_signs(array: Any) -> Any:
@@ -254,19 +262,6 @@ def _with_signs(array: Any) -> Any:
     values = np.ma.asarray(array)
     signs = values.dtype.kind == "i" and values.size and bool((abs(values) == 1).all())
     return values.astype(np.float64) if signs and values.min() < values.max() else array
-
-
-def _array(data: Any) -> Any:
-    """Array of lists, of NumPy, SciPy, JAX or another library; None if the data are none."""
-    if hasattr(data, "toarray"):
-        stored = data.tocoo().data
-        if not (stored != 0).all():
-            raise failed("sparse-zeros")
-        return data.toarray().astype(_with_signs(stored).dtype)
-    if hasattr(data, "ndim") and not hasattr(data, "iloc"):
-        return data if isinstance(data, np.ndarray) else np.asarray(data)
-    is_list = isinstance(data, list | tuple) and not _is_list_of(data, dict)
-    return data if is_list else None
 
 
 def _frame(data: Any) -> Any:

@@ -34,7 +34,7 @@ from irtkit.responses.columns import recognised
 from irtkit.responses.marking import MISSING_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     import pandas as pd
 
@@ -173,23 +173,22 @@ def _from_csv(file: Path, separator: str) -> pd.DataFrame:
     index: list[Any] = [*range(len(labels))]
     if names[0] or [*labels] != [*map(str, index)]:
         index = [*map(_text, labels)]
-    typed = dict(zip(names[1:], map(_typed, columns), strict=True))
-    return _indexed(pd.DataFrame({names[0]: index, **typed}))
+    typed: dict[str, list[Any]] = {names[0]: index}
+    kinds = (int, {"true": True, "false": False}.__getitem__, lambda cell: float(cell or "nan"))
+    for name, cells in zip(names[1:], columns, strict=True):
+        typed[name] = [*map(_text, cells)]
+        if any(cell.startswith(_QUOTED) for cell in cells):  # text
+            continue
+        for kind in kinds:
+            with suppress(ValueError, KeyError):
+                typed[name] = [kind(cell.lower()) for cell in cells]
+                break
+    return _indexed(pd.DataFrame(typed))
 
 
 def _text(cell: str) -> str | None:
     """Text of a cell, None if it is empty without quotes."""
     return unguarded(cell.removeprefix(_QUOTED)) if cell else None
-
-
-def _typed(cells: Sequence[str]) -> list[Any]:
-    """Values of a column: text if a cell is quoted, otherwise what all cells are."""
-    kinds = (int, {"true": True, "false": False}.__getitem__, lambda cell: float(cell or "nan"))
-    if not any(cell.startswith(_QUOTED) for cell in cells):
-        for kind in kinds:
-            with suppress(ValueError, KeyError):
-                return [kind(cell.lower()) for cell in cells]
-    return [*map(_text, cells)]
 
 
 def _indexed(frame: pd.DataFrame) -> pd.DataFrame:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import pandas as pd
     from numpy.typing import NDArray
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -69,6 +68,8 @@ def write_responses(
     "gpt",1,0
     "llama",NA,1
     """
+    import pandas as pd
+
     check_type("responses", responses, ResponseMatrix)
     file = as_path(path)
     form = format_by_name(file, format)
@@ -96,7 +97,12 @@ def write_responses(
         check_unique("column names must be unique", ("respondent", *responses.items))
         frame = responses.to_frame()
     else:
-        frame = _as_frame(responses)
+        rows, columns, codes = _trials(responses)
+        respondents = pd.Categorical.from_codes(rows, pd.Index(responses.respondents))
+        items = pd.Categorical.from_codes(columns, pd.Index(responses.items))
+        values = pd.Series(codes, dtype="Int8" if codes.dtype.kind == "i" else "Float32")
+        answers = {"item": items, "response": values.mask(codes < 0).array}
+        frame = pd.DataFrame(answers, pd.CategoricalIndex(respondents, name="respondent"))
     if file.suffix.lower() == ".parquet":
         with replacing(file) as temporary:
             frame.reset_index().to_parquet(temporary, index=False)
@@ -192,17 +198,6 @@ def _trials(responses: ResponseMatrix) -> tuple[NDArray[Any], ...]:
         parts = [*map(np.concatenate, zip(parts, absent, strict=True))]
     order = np.lexsort((parts[1], parts[0]))
     return tuple(part[order] for part in parts)
-
-
-def _as_frame(responses: ResponseMatrix) -> pd.DataFrame:
-    import pandas as pd
-
-    rows, columns, codes = _trials(responses)
-    respondents = pd.Categorical.from_codes(rows, pd.Index(responses.respondents))
-    items = pd.Categorical.from_codes(columns, pd.Index(responses.items))
-    values = pd.Series(codes, dtype="Int8" if codes.dtype.kind == "i" else "Float32")
-    answers = {"item": items, "response": values.mask(codes < 0).array}
-    return pd.DataFrame(answers, pd.CategoricalIndex(respondents, name="respondent"))
 
 
 def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:

@@ -152,7 +152,22 @@ class _Column:
 
     def numbers(self, column: Any) -> NDArray[np.int64]:
         """Number of the value in every row of a block."""
-        places, distinct = _factorised(column)
+        import pandas as pd
+        import pyarrow as pa
+
+        if isinstance(column, pa.Array):
+            if not isinstance(column, pa.DictionaryArray):
+                column = column.dictionary_encode()
+            elif len(column.dictionary) > len(column):
+                column = column.dictionary_decode().dictionary_encode()
+            distinct: Any = column.dictionary
+            places = column.indices
+            if places.null_count:
+                places = places.cast("int64").fill_null(-1)
+            places = places.to_numpy(zero_copy_only=False)
+        else:
+            places, values = pd.factorize(column)
+            distinct = pd.Index(values)
         is_same = type(self._dictionary) is type(distinct) and self._dictionary.equals(distinct)
         if not is_same:
             self._dictionary = distinct
@@ -258,23 +273,6 @@ def in_task(task: str, *label: str) -> str:
     """Label of an item after its task, unless it begins with the task already."""
     item = "/".join(label)
     return item if item.startswith(f"{task}/") else f"{task}/{item}"
-
-
-def _factorised(column: Any) -> tuple[Array, Any]:
-    """Place of every row's value among distinct values, −1 if missing, and the distinct values."""
-    import pandas as pd
-    import pyarrow as pa
-
-    if not isinstance(column, pa.Array):
-        which, distinct = pd.factorize(column)
-        return which, pd.Index(distinct)
-    if not isinstance(column, pa.DictionaryArray):
-        column = column.dictionary_encode()
-    elif len(column.dictionary) > len(column):
-        column = column.dictionary_decode().dictionary_encode()
-    places = column.indices
-    places = places.cast("int64").fill_null(-1) if places.null_count else places
-    return places.to_numpy(zero_copy_only=False), column.dictionary
 
 
 def by_label(

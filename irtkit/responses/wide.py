@@ -167,7 +167,10 @@ def _columns(table: Table, block: Any, positions: list[int]) -> list[Any]:
 
 
 def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
-    """Refuse columns that are no items, and values that are no responses."""
+    """Refuse columns that are no items, and values that are no responses.
+
+    A few columns of fractions, or of counts such as 3/5, next to columns of marks are asked about.
+    """
     settings = frame.settings
     coder = frame.coder
     columns = _counts_of(frame)
@@ -188,7 +191,18 @@ def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
     of_scores = settings.score_range or settings.threshold is not None
     # invalid responses that are left are points of levels
     if not (of_scores or settings.keep or columns["invalid"].any()):
-        _refuse_few(columns, settings)
+        counted = columns["counted"].any()
+        few = len(columns) / (2 if counted else 3)
+        for kind in ("scores", "counted"):
+            of_kind = (columns[kind] > 0) & (2 * columns[kind] >= columns["given"])
+            odd = [*columns.index[of_kind]]
+            if not odd or len(odd) > few:
+                continue
+            choices = [ask("ignore", ignore=[*listed(settings.ignore), *odd])]
+            if counted:
+                raise failed("not-items", *choices, columns=odd)
+            choices.append(ask("all-scores", score_range=(0, 1)))
+            raise failed("few-scores", *choices, columns=odd)
     coder.refuse(*frame.names)
 
 
@@ -289,20 +303,6 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
         raise failed("answers", Remedy({"key": key}, "key"), **error.finding.values)
     if not coder.may_be_levels(error):
         raise error
-
-
-def _refuse_few(columns: pd.DataFrame, settings: Settings) -> None:
-    """Ask about a few columns of fractions, or of counts such as 3/5, next to columns of marks."""
-    counted = columns["counted"].any()
-    few = len(columns) / (2 if counted else 3)
-    for kind in ("scores", "counted"):
-        of_kind = (columns[kind] > 0) & (2 * columns[kind] >= columns["given"])
-        odd = [*columns.index[of_kind]]
-        if odd and len(odd) <= few:
-            ignore = ask("ignore", ignore=[*listed(settings.ignore), *odd])
-            if counted:
-                raise failed("not-items", ignore, columns=odd)
-            raise failed("few-scores", ignore, ask("all-scores", score_range=(0, 1)), columns=odd)
 
 
 def _refuse_long(header: list[str]) -> None:
