@@ -15,7 +15,7 @@ from irtkit.data.patterns import blocks
 from irtkit.responses.labels import by_label, is_missing_label
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -71,25 +71,6 @@ class Expecting(Protocol):
         """P(right) of some respondents on some items, both by place."""
 
 
-def item_blocks(
-    result: Expecting, kept: NDArray[np.bool_] | NDArray[np.int64]
-) -> Iterator[tuple[slice, Array, Array]]:
-    """Some items, right responses of some respondents and how many there are, 0 where missing."""
-    n_rows = len(np.arange(result.patterns.n)[kept])
-    for items in blocks(len(result.item_labels), n_rows, _SEARCH.cells_at_once):
-        right, trials = result.patterns.dense(kept, items)
-        yield items, right, trials
-
-
-def _answers(result: Expecting, kept: NDArray[np.int64]) -> Iterator[tuple[Array, Array, Array]]:
-    """Cells that are answered, share right and P(right), 0 where missing, of items by blocks."""
-    for items, right, trials in item_blocks(result, kept):
-        answered = (trials > 0).astype(np.float64)
-        expected = np.nan_to_num(result.expected(kept, items))
-        share = right / np.maximum(trials, 1)
-        yield answered, share, expected * answered
-
-
 def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
     """Pairs of respondents that agree far beyond what the model expects, most alike first.
 
@@ -111,9 +92,9 @@ def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
         errors = _SEARCH.unlike + _SEARCH.shortfall
         n_screened = int(min(n_items, (errors / max(excess, 1e-3)) ** 2))
     items = np.sort(np.random.default_rng(0).choice(n_items, n_screened, replace=False))
-    right, trials = result.patterns.dense(compared, items, np.float32)
+    share, trials = result.patterns.shares(compared, items, np.float32)
     answered = np.minimum(trials, 1)
-    signs = 2 * right / np.maximum(trials, 1) - answered
+    signs = 2 * share - answered
     p = np.nan_to_num(result.expected(compared, items)).astype(np.float32)
     expected_signs = (2 * p - 1) * answered
     allowed = _SEARCH.shortfall * (1 - n_screened / n_items) ** 0.5
@@ -178,7 +159,11 @@ def _compared(
     sums = np.zeros((5, len(first)))
     members, places = np.unique([first, second], return_inverse=True)
     first, second = places.reshape(2, -1)
-    for answered, share, p in _answers(result, compared[members]):
+    rows = compared[members]
+    for items in blocks(len(result.item_labels), len(rows), _SEARCH.cells_at_once):
+        share, trials = result.patterns.shares(rows, items)
+        answered = (trials > 0).astype(np.float64)
+        p = np.nan_to_num(result.expected(rows, items)) * answered
         for pairs in blocks(len(first), p.shape[1]):
             k = first[pairs]
             m = second[pairs]
@@ -215,7 +200,8 @@ def clustered_share(
     by_respondent = 0.0
     by_family = 0.0
     respondents = np.arange(len(family))
-    for _, right, trials in item_blocks(result, scored):
+    for items in blocks(len(result.item_labels), len(family), _SEARCH.cells_at_once):
+        right, trials = result.patterns.dense(scored, items)
         terms = (trials, trials * score, right, trials * score**2, right * score)
         by_respondent += _jackknife(terms, respondents)
         by_family += _jackknife(terms, family)

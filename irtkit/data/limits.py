@@ -131,9 +131,9 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
         rows = np.flatnonzero(near)
         rows = rows[:: max(-(-len(rows) // _CHANCE.most_compared), 1)]
         items = slice(None, None, -(-patterns.n_items // _CHANCE.most_items))
-        right, tried = patterns.dense(rows, items, np.float32)
+        share, tried = patterns.shares(rows, items, np.float32)
         answered = np.minimum(tried, 1)
-        sign = 2 * right / np.maximum(tried, 1) - answered  # 1 where right, −1 where wrong
+        sign = 2 * share - answered  # 1 where right, −1 where wrong
         joint = answered @ answered.T
         alike = (joint + sign @ sign.T) / 2
         is_opposite = (joint >= _CHANCE.joint_items) & (alike <= _CHANCE.agreement * joint)

@@ -138,7 +138,7 @@ def pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
     items = spread_items(patterns, _TUNED.most_cells // max(len(who), 1))
     if len(who) < 2 or len(items) < _TUNED.fewest_items:
         return None
-    residual, variance, ability = _rasch(*patterns.dense(who, items, np.float32))
+    residual, variance, ability = _rasch(*patterns.shares(who, items, np.float32))
     root = np.sqrt(variance)
     common = root @ root.T
     common *= np.float32(1 - 1 / len(items))
@@ -202,14 +202,13 @@ def spread_items(patterns: Patterns, most: int, rare: float = 0.0) -> Places:
     return varied[order][every // 2 :: every][:most]
 
 
-def _rasch(right: Any, tried: Any) -> tuple[Any, Any, Array]:
+def _rasch(share: Any, tried: Any) -> tuple[Any, Any, Array]:
     """Residuals and variances of a Rasch model at its posterior mode, and standardised abilities.
 
     Repeated trials enter by their mean, as one response. Newton steps move easiness and ability in
     turn.
     """
     answered = (tried > 0).astype(np.float32)
-    share = right / np.maximum(tried, 1)
     wrong = answered - share
     ability = np.log((share.sum(axis=1) + 0.5) / (wrong.sum(axis=1) + 0.5))
     easiness = np.log((share.sum(axis=0) + 0.5) / (wrong.sum(axis=0) + 0.5))

@@ -200,9 +200,8 @@ class Patterns:
     @property
     def points(self) -> Counts:
         """Counts of cells that are points out of as many as there are trials, each one response."""
-        right, tried = self.dense()
-        answered = (tried > 0).astype(np.uint8)
-        return Patterns(right / np.maximum(tried, 1), answered, self.group).counts
+        share, tried = self.shares()
+        return Patterns(share, (tried > 0).astype(np.uint8), self.group).counts
 
     def copies(self, values: Any) -> Any:
         """Values of every item (first axis), times how many items share its column."""
@@ -264,6 +263,14 @@ class Patterns:
             right = right.toarray()
             tried = tried.toarray()
         return np.maximum(right, 0).astype(dtype), tried.astype(dtype)
+
+    def shares(
+        self, rows: Any = slice(None), items: Any = slice(None), dtype: Any = np.float64
+    ) -> tuple[Any, Any]:
+        """Proportions right of the trials of cells, 0 where missing, and how many these are."""
+        right, tried = self.dense(rows, items, dtype)
+        share = right if self.trials is None else right / np.maximum(tried, 1)
+        return share, tried
 
     def chosen(self, which: NDArray[Any] | slice) -> Patterns:
         """Return some of the patterns."""

@@ -206,13 +206,11 @@ def _slope(
     p = c + (1 - c) * s
     ratio = np.divide(s, p, out=np.ones_like(s), where=p > 0)
     slope: Array = ((right - tried * p) * ratio) @ a
-    if method == "MAP":
-        return slope - theta
-    if method == "ML":
-        return slope
+    if method in {"MAP", "ML"}:
+        return slope - theta * (method == "MAP")
     of_trials = tried * ratio * s * (1 - s) * (1 - c)
     bend = (of_trials * (1 - 2 * s)) @ a**3
-    return slope + bend / (2 * np.maximum(of_trials @ a**2, _LEAST))
+    return np.asarray(slope + bend / (2 * np.maximum(of_trials @ a**2, _LEAST)))
 
 
 def _information(

@@ -171,8 +171,8 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
     for matrix in matrices:
         patterns = patterns_of(matrix, synthetic_is_real=False)
         rows = np.flatnonzero(patterns.answering)
-        right, tried = patterns.dense(rows)
-        shares = np.where(tried > 0, right / np.maximum(tried, 1), np.nan)
+        share, tried = patterns.shares(rows)
+        shares = np.where(tried > 0, share, np.nan)
         systems = [matrix.respondents[row] for row in rows]
         table = pd.DataFrame(shares, systems, list(matrix.items))
         tables.append(table.dropna(axis=1, how="all"))

@@ -449,15 +449,7 @@ class Cells(NamedTuple):
     @classmethod
     def of(cls, patterns: Patterns, rows: Places, columns: Places) -> Cells:
         """Return answers of some respondents to some items."""
-        chosen = patterns.chosen(rows).with_columns(columns)
-        shares: Any
-        trials: Any
-        shares, trials = np.empty((2, len(rows), len(columns)), np.float32)
-        for part in blocks(len(rows), len(columns)):
-            right, tried = chosen.dense(part)
-            shares[part] = right / np.maximum(tried, 1)
-            trials[part] = tried
-        return cls(shares, trials)
+        return cls(*patterns.shares(rows, columns, np.float32))
 
     @property
     def answered(self) -> Array:
@@ -784,10 +776,8 @@ def _seen(patterns: Patterns) -> tuple[Array, Array]:
         right, asked = counts.respondent_right, counts.respondent_responses
         return right.astype(np.float64), asked.astype(np.float64)
     sums = np.zeros((2, patterns.n))
-    for rows, right, answered in float_blocks(patterns, complete=False):
-        if patterns.sparse:
-            right.data /= answered.data
-        shares = right if patterns.sparse else right / np.maximum(answered, 1)
-        sums[0, rows] = np.asarray(shares.sum(axis=1)).ravel()
-        sums[1, rows] = np.asarray((answered > 0).sum(axis=1)).ravel()
+    for rows in blocks(patterns.n, patterns.n_items):
+        share, tried = patterns.shares(rows)
+        sums[0, rows] = share.sum(axis=1)
+        sums[1, rows] = (tried > 0).sum(axis=1)
     return sums[0], sums[1]

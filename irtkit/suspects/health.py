@@ -195,9 +195,9 @@ def health(result: object, *, n_best: int = 10) -> Health:
     best = result.best_first[: max(2, min(n_best, result.n_answering // 4))]
     pairs = _near_duplicates(result)
     items = _table_of_items(result, best, pairs)
-    right, tried = result.patterns.dense(best)
+    share, tried = result.patterns.shares(best)
     expected = result.expected(best, np.arange(len(items)))
-    share_of_best = np.where(tried > 0, right / np.maximum(tried, 1), expected)
+    share_of_best = np.where(tried > 0, share, expected)
     worth = _weights(result)
     measured = cache(lambda weights: _Measured.of(result, np.array(weights), worth))
 
@@ -241,7 +241,7 @@ def health(result: object, *, n_best: int = 10) -> Health:
     to_add = pd.DataFrame(list(goals.values()), names, ["n_items", "difficulty"])
     to_add = to_add.astype({"n_items": np.int64})
     of_fit = [finding for finding in result.findings if finding.severity == "warning"]
-    differences = _differences(right, tried)
+    differences = _differences(np.where(tried > 0, share, np.nan))
     answers = [] if result.parameters.steps is None else _of_rubrics(result, items)
     if len(likely):
         values = {"n": len(likely), "items": list(likely)}
@@ -297,7 +297,7 @@ def _table_of_items(result: FitResult, best: Places, pairs: pd.DataFrame) -> pd.
     return pd.DataFrame({**columns, "group": group, "drop": drop}, labels)
 
 
-def _differences(right: Array, tried: Array) -> pd.Series[float]:
+def _differences(shares: Array) -> pd.Series[float]:
     """Items like these that show a difference between two of the best systems, by their answers.
 
     n = (z_.975 + z_.8)² s²/δ², with the variance s² of the differences of two systems over items.
@@ -305,20 +305,19 @@ def _differences(right: Array, tried: Array) -> pd.Series[float]:
     import pandas as pd
     from scipy.special import ndtri
 
-    with np.errstate(invalid="ignore"):
-        scores = pd.DataFrame((right / tried).T)
+    scores = pd.DataFrame(shares.T)
     covariance = scores.cov(min_periods=2).to_numpy()
     variance = np.diag(covariance)
     of_pairs = variance[:, None] + variance - 2 * covariance
     needed = (ndtri(1 - _TUNED.level / 2) + ndtri(0.8)) ** 2  # with a power of 0.8
-    pairs = of_pairs[np.triu_indices(len(right), 1)]
+    pairs = of_pairs[np.triu_indices(len(shares), 1)]
     typical = needed * np.nanmean(pairs) if np.isfinite(pairs).any() else np.nan
     headroom = 1 - np.nanmean(scores)
     sizes = {
         f"{points} points": typical / (points / 100) ** 2 if points <= 100 * headroom else np.nan
         for points in (1, 2, 5)
     }
-    next_best = np.arange(1, min(3, len(right)))
+    next_best = np.arange(1, min(3, len(shares)))
     order = np.argsort(-scores.mean().to_numpy(), kind="stable")
     gaps = -np.diff(scores.mean().to_numpy()[order])[next_best - 1]
     with np.errstate(divide="ignore", invalid="ignore"):

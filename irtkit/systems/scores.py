@@ -60,9 +60,7 @@ class Shares(NamedTuple):
     @classmethod
     def of(cls, patterns: Patterns, rows: Any = slice(None)) -> Shares:
         """Return the accuracies of some patterns."""
-        right, trials = patterns.dense(rows)
-        share = right if patterns.trials is None else right / np.maximum(trials, 1)
-        return cls(share, trials, patterns.scored is not None)
+        return cls(*patterns.shares(rows), patterns.scored is not None)
 
     @property
     def steps(self) -> Array:

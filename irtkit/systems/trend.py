@@ -15,6 +15,7 @@ import numpy as np
 
 from irtkit.checks import check_number, short
 from irtkit.fitting import result_for
+from irtkit.quadrature.posterior import normalised
 from irtkit.responses.labels import by_label
 from irtkit.systems.paired import t_quantile
 
@@ -271,8 +272,7 @@ def _line(
         last = line
         squares = (difficulty - (design @ line)[:, None]) ** 2
         log_posterior = log_likelihood - squares / (2 * variance)
-        posterior = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
-        posterior /= posterior.sum(axis=1, keepdims=True)
+        _, posterior = normalised(log_posterior)
         mean = posterior @ difficulty
         variances = posterior @ difficulty**2 - mean**2
         line = np.linalg.lstsq(design, mean)[0]
