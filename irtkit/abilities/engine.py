@@ -79,39 +79,28 @@ class Design:
 
 @dataclass(frozen=True)
 class Cells:
-    """Scores, 0 where missing, and how much each weighs (None if all weigh 1), in 32 bits."""
+    """Scores, 0 where missing, and how much each weighs, in 32 bits."""
 
     y: NDArray[np.float32]
-    weight: NDArray[np.float32] | None
+    weight: NDArray[np.float32]
 
     @property
     def turned(self) -> Cells:
         """Items × respondents."""
-        weight = self.weight
-        if weight is not None:
-            weight = np.ascontiguousarray(weight.T)
-        return Cells(np.ascontiguousarray(self.y.T), weight)
-
-    @property
-    def weights(self) -> NDArray[np.float32]:
-        """Weight of every cell."""
-        return np.ones_like(self.y) if self.weight is None else self.weight
+        return Cells(np.ascontiguousarray(self.y.T), np.ascontiguousarray(self.weight.T))
 
     @property
     def weighed(self) -> NDArray[np.float32]:
         """Scores times weights."""
-        return self.y if self.weight is None else self.y * self.weight
+        return self.y * self.weight
 
     def chosen(self, rows: Any) -> Cells:
         """Return some rows."""
-        return Cells(self.y[rows], None if self.weight is None else self.weight[rows])
+        return Cells(self.y[rows], self.weight[rows])
 
     def residual(self, p: Any) -> Any:
         """Weighted differences of scores from probabilities at nodes, (n, n_nodes, n_items)."""
-        residual = self.y[:, None, :] - p
-        if self.weight is not None:
-            residual *= self.weight[:, None, :]
-        return residual
+        return (self.y[:, None, :] - p) * self.weight[:, None, :]
 
 
 @dataclass(frozen=True)
@@ -379,9 +368,8 @@ class _Newton:
             of_rows = side.chosen(rows)
             p, curvature = packed.moments(of_rows)
             residual = np.subtract(self.cells.y[rows], p, out=p)
-            if self.cells.weight is not None:
-                residual *= self.cells.weight[rows]
-                curvature *= self.cells.weight[rows]
+            residual *= self.cells.weight[rows]
+            curvature *= self.cells.weight[rows]
             gradient[rows] = residual @ packed.mean
             information[rows] = packed.matrices(curvature @ packed.second)
             if not packed.certain:
@@ -507,9 +495,8 @@ def _by_group(values: Array, overall: Any, group: NDArray[np.intp]) -> Array:
 
 def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
     """Abilities from shares right and singular vectors of residuals, and slopes by regression."""
-    weights = cells.weights
-    answered = weights > 0
-    total = weights.sum(axis=0)
+    answered = cells.weight > 0
+    total = cells.weight.sum(axis=0)
     right = cells.weighed.sum(axis=0)
     share = (right + 0.5) / (total + 1)
     scale = np.sqrt(share * (1 - share))

@@ -221,9 +221,7 @@ def _pieces(cells: Cells, fitted: Fitted, per_ability: int) -> Iterator[_Piece]:
             weight = np.full(x.shape[:2], 1 / n_nodes)
             z = x.astype(np.float32) @ b.T.astype(np.float32)
             p = logistic(z)
-        curvature = p * (1 - p)
-        if answers.weight is not None:
-            curvature *= answers.weight[:, None, :]
+        curvature = p * (1 - p) * answers.weight[:, None, :]
         yield _Piece(rows, x, weight, answers.residual(p), curvature)
 
 

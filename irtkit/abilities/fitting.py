@@ -162,7 +162,7 @@ def cells_of(patterns: Patterns, settings: Settings) -> Cells:
     counted = patterns.with_trial_correlation(settings.trial_correlation or 0.0)
     right, tried = counted.dense(dtype=np.float32)
     share = np.divide(right, tried, out=np.zeros_like(right), where=tried > 0)
-    return Cells(share, None if (tried == 1).all() else tried)
+    return Cells(share, tried)
 
 
 def design_of(

@@ -189,8 +189,7 @@ def posterior_at(
     p = logistic(z)
     larger = np.maximum(p, 1 - p)
     log_wrong = np.maximum(z, 0) - np.log(larger)  # log(1 + eᶻ), without eᶻ anew
-    if cells.weight is not None:
-        log_wrong *= cells.weight[:, None, :]
+    log_wrong *= cells.weight[:, None, :]
     by_right = cells.weighed.astype(np.float64) @ b
     log_joint = (nodes.x * by_right[:, None, :]).sum(axis=2)
     log_joint -= log_wrong.sum(axis=2, dtype=float)
@@ -259,7 +258,7 @@ def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, grid: Any) -> 
     by_item = np.zeros_like(b)
     for rows in blocks(len(cells.y), m * m * len(of_tasks), 8 * _AT_ONCE):
         answers = cells.chosen(rows)
-        tried = answers.weights.astype(np.float64)
+        tried = answers.weight.astype(np.float64)
         right = tried * answers.y
         log_general = log_density
         specific = []  # Posteriors of specific abilities given the general one.

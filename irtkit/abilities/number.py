@@ -52,7 +52,7 @@ def item_families(cells: Cells, fitted: Fitted) -> NDArray[np.int64]:
     from scipy.sparse.csgraph import connected_components
 
     p = probabilities(fitted.respondents, fitted.known_items)
-    answered = (cells.weights > 0).astype(np.float32)
+    answered = (cells.weight > 0).astype(np.float32)
     sd = np.sqrt(np.maximum(p * (1 - p), 1e-3))
     standard = (cells.y - p) / sd
     residual = (answered * standard).astype(np.float32)
@@ -88,7 +88,7 @@ class HeldOut(NamedTuple):
     @property
     def weights(self) -> NDArray[np.float32]:
         """Weights of the answers that are predicted."""
-        return self.cells.weights * ~self.shown
+        return self.cells.weight * ~self.shown
 
     def loss(self, design: Design) -> Array:
         """Log loss of the answers that are predicted, by family."""
@@ -96,7 +96,7 @@ class HeldOut(NamedTuple):
         for number in range(CHOICE.folds):
             held = self.fold == number
             fitted = fit_design(self.cells.chosen(~held), design, max_iterations=100)
-            weights = self.cells.weights[held] * self.shown[held]
+            weights = self.cells.weight[held] * self.shown[held]
             respondents = fold_in(Cells(self.cells.y[held], weights), fitted)
             p[held] = probabilities(respondents, fitted.known_items)
         p = np.clip(p, 1e-6, 1 - 1e-6)

@@ -29,7 +29,7 @@ def p_negative(cells: Cells, fitted: Fitted, evidence: float = 1.0) -> Array:
     pattern = fitted.design.pattern
     theta = fitted.ability
     n, k = theta.shape
-    weights = cells.weights.astype(np.float64)
+    weights = cells.weight.astype(np.float64)
     tried = np.maximum(weights.sum(axis=0), 1e-9)
     share = cells.weighed.sum(axis=0, dtype=np.float64) / tried
     residual = weights * (cells.y - share)
@@ -60,5 +60,5 @@ def p_negative(cells: Cells, fitted: Fitted, evidence: float = 1.0) -> Array:
     variance = (axes @ information @ axes.mT)[:, 0, 0]
     along = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
     of_axes = SlopeScore(slope * along, along).weighted(evidence)
-    answered = np.asarray(cells.weights.any(axis=0))
+    answered = np.asarray(cells.weight.any(axis=0))
     return signs_of(of_axes, answered)[2]

@@ -20,6 +20,11 @@ def read(folder, name, **how):
     return pd.read_csv(folder / f"{name}.csv.gz", **how).to_numpy(np.float32)
 
 
+def whole(y):
+    """Cells without a missing score."""
+    return Cells(np.asarray(y, np.float32), np.ones(y.shape, np.float32))
+
+
 def drawn(seed, n, task, correlation):
     """Responses of one ability per task, with abilities and slopes."""
     generator, k = np.random.default_rng(seed), int(task.max()) + 1
@@ -27,7 +32,7 @@ def drawn(seed, n, task, correlation):
     theta = generator.multivariate_normal(np.zeros(k), matrix, n)
     slopes = generator.lognormal(0, 0.3, len(task))
     p = expit(slopes * theta[:, task] + generator.normal(size=len(task)))
-    return Cells((generator.random(p.shape) < p).astype(np.float32), None), theta, slopes
+    return whole(generator.random(p.shape) < p), theta, slopes
 
 
 def design(structure, task=None, k=2, n_items=0):
@@ -72,7 +77,7 @@ def test_the_maximum_has_the_digits_of_mirt(shared_data, name, structure, key):
     if task is not None:  # abilities in the order of their numbers
         order = np.argsort(task, kind="stable")
         task, y = np.array(task)[order], y[:, order]
-    cells = Cells(y, None)
+    cells = whole(y)
     fit = fit_design(cells, design(structure, task, 2, y.shape[1]), prior=False, tol=1e-4)
     fit = polished(cells, fit)
     fit = fit.moved(principal_axes(fit))
@@ -103,7 +108,7 @@ def test_correlated_tasks_are_recovered_and_borrow_from_each_other(correlation):
     apart = []
     for k in range(3):
         alone = design("exploratory", None, 1, 20)
-        apart.append(fit_design(Cells(cells.y[:, task == k], None), alone).ability[:, 0])
+        apart.append(fit_design(whole(cells.y[:, task == k]), alone).ability[:, 0])
     together, separate = fit.ability - theta, np.stack(apart, axis=1) - theta
     assert (together**2).mean() < (separate**2).mean()
     spread = together / np.sqrt(np.diagonal(fit.ability_covariance, axis1=1, axis2=2))
@@ -178,7 +183,7 @@ def test_errors_of_items_hold_with_a_general_ability_and_five_tasks():
     theta, slopes = generator.normal(size=(500, 6)), generator.lognormal(-0.2, 0.3, (100, 2))
     z = theta[:, :1] * slopes[:, 0] + theta[:, 1 + task] * slopes[:, 1]
     y = generator.random(z.shape) < expit(z + generator.normal(size=100))
-    cells = Cells(y.astype(np.float32), None)
+    cells = whole(y)
     fit = fit_design(cells, design("bifactor", task), tol=1e-4)
     covariance = item_covariance(cells, fit).of_items()
     own = np.arange(100)[:, None], np.stack([np.zeros(100, int), 1 + task], axis=1)
