@@ -85,8 +85,10 @@ class Cells:
         """Sparse cells from row, column and counts of each, sorted by row and column."""
         from scipy.sparse import csr_array
 
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
-        return cls(*(csr_array((table, columns, starts), shape=shape) for table in (right, tried)))
+        n_of_rows = np.bincount(rows, minlength=shape[0])
+        starts = np.concatenate([[0], np.cumsum(n_of_rows)])
+        tables = [csr_array((data, columns, starts), shape=shape) for data in (right, tried)]
+        return cls(*tables)
 
     @property
     def shape(self) -> Shape:
@@ -118,9 +120,11 @@ class Cells:
         if not self.has_scores:
             return None
         if self.is_sparse:
-            columns = self.stored[0].indices[self.stored[0].data % 1 > 0]
+            scores = self.stored[0]
+            columns = scores.indices[scores.data % 1 > 0]
             return np.bincount(columns, minlength=self.shape[1]) > 0
-        return np.asarray(np.any(self.stored[0] % 1 > 0, axis=0))
+        is_part = self.stored[0] % 1 > 0
+        return np.asarray(np.any(is_part, axis=0))
 
     @property
     def n_observed(self) -> int:
@@ -128,7 +132,8 @@ class Cells:
         marks, trials = self.stored
         if self.is_sparse:
             return int(trials.nnz)
-        return int(np.count_nonzero(marks >= 0 if trials is None else trials))
+        observed = marks >= 0 if trials is None else trials
+        return int(np.count_nonzero(observed))
 
     @property
     def n_bytes(self) -> int:
@@ -151,7 +156,9 @@ class Cells:
     def codes(self) -> Array:
         """Table of 1, 0 and −1, and scores between, for dense cells without repeats."""
         marks, trials = self.stored
-        return np.asarray(marks if trials is None else np.where(trials, marks, MISSING))
+        if trials is not None:
+            marks = np.where(trials, marks, MISSING)
+        return np.asarray(marks)
 
     @property
     def successes(self) -> Array:
@@ -182,9 +189,10 @@ class Cells:
         """Return the same cells, only the observed ones kept."""
         if self.is_sparse:
             return self
-        rows, columns = np.nonzero(self.trials)
-        right, tried = (table[rows, columns] for table in (self.successes, self.trials))
-        return Cells.of_places(self.shape, rows, columns, right, tried)
+        trials = self.trials
+        rows, columns = np.nonzero(trials)
+        right = self.successes[rows, columns]
+        return Cells.of_places(self.shape, rows, columns, right, trials[rows, columns])
 
     def to_dense(self) -> Cells:
         """Return the same cells in tables, however large these are."""
@@ -205,7 +213,9 @@ class Cells:
     def transposed(self) -> Cells:
         """Return the cells with rows and columns exchanged."""
         tables = [table.T for table in self.stored if table is not None]
-        return Cells(*(table.tocsr() if self.is_sparse else table.copy() for table in tables))
+        if self.is_sparse:
+            return Cells(*(table.tocsr() for table in tables))
+        return Cells(*(table.copy() for table in tables))
 
     def below(self, other: Cells) -> Cells:
         """Return these cells with the rows of another matrix below, sparse if these are."""
@@ -223,13 +233,15 @@ class Cells:
         Trials with scores have the mean score of the cell.
         """
         right, tried = self.observed
+        n_trials = tried.data
         rows = np.repeat(np.arange(self.shape[0]), np.diff(tried.indptr))
         if self.has_scores:
-            codes = np.repeat(right.data / tried.data, tried.data)
+            codes = np.repeat(right.data / n_trials, n_trials)
         else:
-            counts = np.stack([right.data, tried.data - right.data], axis=1).ravel()
-            codes = np.repeat(np.tile(np.array([1, 0], np.int8), tried.nnz), counts)
-        return np.repeat(rows, tried.data), np.repeat(tried.indices, tried.data), codes
+            counts = np.stack([right.data, n_trials - right.data], axis=1)
+            right_and_wrong = np.tile(np.array([1, 0], np.int8), tried.nnz)
+            codes = np.repeat(right_and_wrong, counts.ravel())
+        return np.repeat(rows, n_trials), np.repeat(tried.indices, n_trials), codes
 
     def __eq__(self, other: object) -> bool:
         """Whether the same cells hold the same counts, however they are stored."""
@@ -339,7 +351,8 @@ class CellBuilder:
         """Return the cells of all rows."""
         if not (self.sparse or self._kept):
             self._make_room(*shape)
-            right, tried = np.moveaxis(self._table[: shape[0], : shape[1]], 2, 0)
+            table = self._table[: shape[0], : shape[1]]
+            right, tried = np.moveaxis(table, 2, 0)
             self.repeated = self._n - int(np.count_nonzero(tried))
             if self.repeated:
                 self.first_repeat = divmod(int((tried > 1).argmax()), shape[1])
@@ -389,7 +402,8 @@ class CellBuilder:
 
 def count_type(most: int) -> np.dtype[Any]:
     """Smallest type that holds every count from 0 to `most`, which is at most `MOST_TRIALS`."""
-    return next(np.dtype(kind) for kind in _TYPES if most <= np.iinfo(kind).max)
+    fitting = [kind for kind in _TYPES if most <= np.iinfo(kind).max]
+    return np.dtype(fitting[0])
 
 
 def check_repeats(repeats: str) -> float:
@@ -414,9 +428,11 @@ def counts_of(successes: Array, trials: Array, names: Names) -> tuple[Array, Arr
         pd.DataFrame(table).apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
         for table in (successes, trials)
     )
-    bad = (tried > MOST_TRIALS) | (right > tried) | (np.isnan(right) & (tried > 0))
+    bad = (tried > MOST_TRIALS) | (right > tried)
+    bad |= np.isnan(right) & (tried > 0)
     for numbers, given in ((right, successes), (tried, trials)):
-        bad |= (numbers < 0) | (np.isfinite(numbers) & (numbers != np.floor(numbers)))
+        is_part = numbers != np.floor(numbers)
+        bad |= (numbers < 0) | (np.isfinite(numbers) & is_part)
         bad |= np.isnan(numbers) & ~pd.isna(given)  # what is no number and not missing
     if bad.any():
         row, column = divmod(int(bad.argmax()), bad.shape[1])

@@ -41,16 +41,19 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
     seen = ~np.isnan(exact)
     levels: NDArray[Any] = np.rint(exact)
     distance = np.abs(exact - levels)
-    part = seen & ((distance > _ROUNDING * span) | (span % 1 > 0))
+    is_part = (distance > _ROUNDING * span) | (span % 1 > 0)
+    part = seen & is_part
     highest = np.fmax.reduce(exact, axis=0)
     scored = part.any(axis=0) & (highest < 1 + _ROUNDING)
     if declared:
-        scored &= (np.sort(ends, axis=1) == (0, 1)).all(axis=1)
+        in_order = np.sort(ends, axis=1)
+        scored &= (in_order == (0, 1)).all(axis=1)
     scored &= not scored.all() or isinstance(score_range, Ranges)
     part &= ~scored
     if part.any():
         row, k = divmod(int(part.argmax()), matrix.n_items)
-        value = worst[k] + matrix.scores[row, k] * (best[k] - worst[k])
+        score = matrix.scores[row, k]
+        value = worst[k] + score * (best[k] - worst[k])
         raise ValueError(
             f"levels must be whole numbers: respondent {short(matrix.respondents[row])}, item "
             f"{short(matrix.items[k])} has {value:.6g}. The 2PL takes other scores, and "
@@ -73,10 +76,12 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
     span = np.where(scored, 1, span)
     shares = np.minimum(np.round(exact, 7), 1)
     points = np.where(scored, shares, levels)
-    cells = Cells(np.where(seen, points, 0), np.where(seen, span, 0))
+    trials = np.where(seen, span, 0)
+    cells = Cells(np.where(seen, points, 0), trials)
     names = matrix.respondents, matrix.items
     leveled = ResponseMatrix.of_cells(cells, names, matrix.synthetic).with_known(matrix)
-    kinds = np.where(span > 1, "levels", np.where(scored, "fraction", "binary"))
+    of_two = np.where(scored, "fraction", "binary")
+    kinds = np.where(span > 1, "levels", of_two)
     best = best if declared else worst + span
     return leveled.with_columns(kind=kinds, worst_score=worst, best_score=best)
 
@@ -84,7 +89,9 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
 def has_points(matrix: ResponseMatrix) -> bool:
     """Whether some cell holds several points of one trial, as `Marking.points` keeps them."""
     cells = matrix.cells
-    return not (cells.is_sparse or cells.has_repeats) and bool(cells.codes.max() > 1)
+    if cells.is_sparse or cells.has_repeats:
+        return False
+    return bool(cells.codes.max() > 1)
 
 
 def levels_found(matrix: ResponseMatrix) -> ResponseMatrix | None:
@@ -125,7 +132,8 @@ def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
     top = tried.max(axis=0)
     kinds = kinds_of(matrix)
     scored = np.zeros(matrix.n_items, bool) if scored is None else scored
-    levels = (kinds == "levels") | ((kinds == "") & (top > 1))
+    undeclared = kinds == ""
+    levels = (kinds == "levels") | (undeclared & (top > 1))
     several = tried > 1
     unequal = (tried > 0) & (tried != top)
     part = matrix.successes % 1 > 0

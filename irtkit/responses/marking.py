@@ -114,7 +114,10 @@ class Marking(NamedTuple):
         if self.of_scores or self.wrong_by_default:
             return None
         written = COUNTS.fullmatch(str(plain))
-        return None if written is None else (int(written[1]), int(written[2]))
+        if written is None:
+            return None
+        right, tried = written.groups()
+        return int(right), int(tried)
 
     @property
     def wrong_by_default(self) -> bool:
@@ -131,15 +134,17 @@ class Marking(NamedTuple):
             return float(plain in self.right)
         if plain in self.missing or plain in MISSING_WORDS:
             return np.nan
+        if plain in self.order:
+            return float(self.order.index(plain))
         if self.order:
-            return float(self.order.index(plain)) if plain in self.order else np.inf
+            return np.inf
         counts = self.counts(plain)
         if counts is not None:
             right, tried = counts
             return right / tried if tried else np.nan
         if self.right:
-            alike = any(type(word) is type(plain) for word in self.right)
-            return 0.0 if alike and not self.wrong else np.inf
+            kinds = {type(word) for word in self.right}
+            return 0.0 if type(plain) in kinds and not self.wrong else np.inf
         if isinstance(plain, str):
             if self.reads_words and (plain in RIGHT or plain in WRONG):
                 return float(plain in RIGHT)
@@ -155,7 +160,8 @@ class Marking(NamedTuple):
             scores = np.where((scores >= 0) & (scores <= 1), scores, INVALID)
             scores[np.isnan(numbers)] = MISSING
             if self.points:
-                whole = (numbers > 1) & (numbers <= USUAL_POINTS) & (numbers % 1 == 0)
+                in_range = (numbers > 1) & (numbers <= USUAL_POINTS)
+                whole = in_range & (numbers % 1 == 0)
                 scores[whole] = INVALID - numbers[whole]
             return scores if (scores % 1).any() else scores.astype(np.int8)
 
@@ -169,8 +175,10 @@ class Marking(NamedTuple):
 
     def code(self, value: object) -> float:
         """Code of one value: 1, 0 or a score between them, `MISSING` or `INVALID`."""
-        pair = self.score_range if isinstance(self.score_range, tuple) else (0.0, 1.0)
-        return float(self.codes(np.array([self.number(plain_value(value))]), *pair)[0])
+        low, high = self.score_range if isinstance(self.score_range, tuple) else (0.0, 1.0)
+        number = self.number(plain_value(value))
+        codes = self.codes(np.array([number]), low, high)
+        return float(codes[0])
 
 
 def plain_value(value: Any) -> Plain:
@@ -183,10 +191,12 @@ def plain_value(value: Any) -> Plain:
     if word in _BOOLEANS:
         return _BOOLEANS[word]
     written = _WRITTEN.fullmatch(word)
-    thousands = written and written[2] == "," and len(written[3]) == 3 and int(written[1])
-    if written is not None and not thousands:  # 1,234 may be a number of thousands
-        number = float(f"{written[1]}.{written[3] or 0}")
-        return number / 100 if written[4] else number
+    if written is not None:
+        whole, separator, part, percent = written.groups("")
+        is_thousands = separator == "," and len(part) == 3 and int(whole)  # 1,234, perhaps
+        if not is_thousands:
+            number = float(f"{whole}.{part}")
+            return number / 100 if percent else number
     try:
         return word if word in MISSING_WORDS else float(word)
     except ValueError:
@@ -228,7 +238,8 @@ class Coder:
         if isinstance(ranges := self.marking.score_range, tuple):
             low, high = ranges
         elif ranges is not None:
-            pairs = np.array([ranges.get(name, (0.0, 1.0)) for name in items])[columns]
+            of_items = [ranges.get(name, (0.0, 1.0)) for name in items]
+            pairs = np.array(of_items)[columns]
             low = pairs[..., 0]
             high = pairs[..., 1]
         codes, trials = self._coded(cells, low, high)
@@ -319,8 +330,9 @@ class Coder:
         """Whether words of the vocabulary stand next to other values, so that they may be none."""
         if not self.words:
             return False
-        alone = any(self.words.keys() <= right | wrong for right, wrong in MARKS)
-        return self._has_numbers or self.counted or self.n_invalid > 0 or not alone
+        if self._has_numbers or self.counted or self.n_invalid > 0:
+            return True
+        return not any(self.words.keys() <= right | wrong for right, wrong in MARKS)
 
     @property
     def n_wrong(self) -> int:
@@ -349,10 +361,11 @@ class Coder:
         if self.marking.right and not self.n_right:
             values = {"words": sorted(map(str, self.marking.right))}
             return [Finding("none-right", "warning", values)]
-        flat = n_respondents > 1 and self.n_right in {0, self.n_given}
-        if self.marking.threshold is None or not flat:
+        threshold = self.marking.threshold
+        all_alike = self.n_right in {0, self.n_given}
+        if threshold is None or not all_alike or n_respondents < 2:
             return []
-        return [Finding("threshold-flat", "warning", {"threshold": self.marking.threshold})]
+        return [Finding("threshold-flat", "warning", {"threshold": threshold})]
 
     def refuse(self, respondents: Sequence[str], items: Sequence[str]) -> None:
         """Raise the error for the responses that cannot be read, if there are any."""
@@ -379,8 +392,9 @@ class Coder:
         written: dict[Any, object] = once.set_index("plain")["value"].to_dict()
         if self.counted or any(map(self.marking.counts, written)):
             words = [*written.values()]
-            choices = ask("missing", missing=words), ask("wrong", right=1, wrong=[0, *words])
-            return failed("no-counts", *choices, words=words)
+            missing = ask("missing", missing=words)
+            wrong = ask("wrong", right=1, wrong=[0, *words])
+            return failed("no-counts", missing, wrong, words=words)
         first = odd.iloc[0]
         item = items[first["column"]]
         cell = {"respondent": respondents[first["row"]], "item": item, "value": first["value"]}
@@ -414,7 +428,9 @@ def distinct(values: Array) -> tuple[Array, Array]:
 
 def _range(given: Any) -> tuple[float, float]:
     """Worst and best score of a pair."""
-    pair = [*given] if isinstance(given, tuple | list | np.ndarray) else []
+    pair = []
+    if isinstance(given, tuple | list | np.ndarray):
+        pair = [*given]
     if len(pair) != 2 or pair[0] == pair[1]:
         raise ValueError(
             "score_range must be two different numbers, the worst and the best score, such as "

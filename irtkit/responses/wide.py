@@ -95,7 +95,9 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
             raise
         others = [k for k in layout.cells if table.header[k] not in settings.key]
         raise _repeated(frame, table, layout, others) from None
-    return matrix, _summaries(frame, layout) + merged_labels(frame.respondents.merged) + notes
+    findings = _summaries(frame, layout)
+    findings += merged_labels(frame.respondents.merged)
+    return matrix, findings + notes
 
 
 def layout_of(table: Table, settings: Settings) -> Layout:
@@ -163,7 +165,9 @@ def _melted(table: Table, layout: Layout, settings: Settings, marking: Marking) 
 def _columns(table: Table, block: Any, positions: list[int]) -> list[Any]:
     """Columns of labels of a block."""
     columns = [block.iloc[:, k] for k in positions]
-    return columns if table.clean is None else [column.map(table.clean) for column in columns]
+    if table.clean is not None:
+        columns = [column.map(table.clean) for column in columns]
+    return columns
 
 
 def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
@@ -194,8 +198,8 @@ def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
         counted = columns["counted"].any()
         few = len(columns) / (2 if counted else 3)
         for kind in ("scores", "counted"):
-            of_kind = (columns[kind] > 0) & (2 * columns[kind] >= columns["given"])
-            odd = [*columns.index[of_kind]]
+            n = columns[kind]
+            odd = [*columns.index[(n > 0) & (2 * n >= columns["given"])]]
             if not odd or len(odd) > few:
                 continue
             choices = [ask("ignore", ignore=[*listed(settings.ignore), *odd])]
@@ -214,8 +218,9 @@ def _counts_of(frame: LongFrame) -> pd.DataFrame:
     labels = frame.names[0] if turned else frame.names[1]
     odd = frame.coder.odd
     places = odd["row" if turned else "column"].astype(int)
-    unread = np.bincount(places[odd["code"] == INVALID], minlength=len(labels))
-    points = np.bincount(places[odd["code"] < INVALID], minlength=len(labels))
+    code = odd["code"]
+    unread = np.bincount(places[code == INVALID], minlength=len(labels))
+    points = np.bincount(places[code < INVALID], minlength=len(labels))
     tried = frame.cells.trials
     right = frame.cells.successes
     axis = int(turned)
@@ -252,7 +257,8 @@ def _repeated(frame: LongFrame, table: Table, layout: Layout, others: list[int])
     if len(layout.cells) - len(others) < 2:
         _refuse_long(header)
     row, _ = frame.builder.first_repeat
-    values = {"respondent": frame.names[0][row], "more": frame.builder.repeated - 1}
+    respondents, _ = frame.names
+    values = {"respondent": respondents[row], "more": frame.builder.repeated - 1}
     text = as_text(table, [*of_rows, *others] or [0])
     return repeated_rows(text, header, of_rows, [], values, frame.settings.ignore)
 
@@ -273,7 +279,8 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
         error = coder.error(*frame.names)
         code = error.finding.code
         remedies = error.finding.remedies
-        strange = _are_strange(columns, more=int(code in _NUMBERS)).to_numpy(copy=True)
+        of_error = _are_strange(columns, more=int(code in _NUMBERS))
+        strange = of_error.to_numpy(copy=True)
     place = coder.odd["row" if settings.transpose else "column"].astype(int)
     if code not in _NUMBERS:
         shared = place.groupby(coder.odd["plain"]).transform("nunique") > 1
@@ -281,7 +288,8 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
     odd = [*columns.index[strange & (columns["given"] > 0)]]
     if odd and 2 * len(odd) <= len(columns):
         values = coder.odd.loc[strange[place], "plain"].unique()
-        may_be_marks = any(isinstance(v, float) or v in RIGHT or v in WRONG for v in values)
+        numbers = [value for value in values if isinstance(value, float)]
+        may_be_marks = bool(numbers) or not (RIGHT | WRONG).isdisjoint(values)
         left_out = [*listed(settings.ignore), *odd]
         ignore = Remedy({"ignore": left_out}, "ignore", safe=not may_be_marks)
         of_scores = coder.n_scores or settings.score_range is not None
@@ -318,7 +326,8 @@ def _are_responses(header: list[str], marking: Marking) -> bool:
     label, *values = plain
     numbers = [value for value in values if isinstance(value, float)]
     if marking.threshold is not None:
-        return bool(values) and len(numbers) == len(values) and any(n % 1 for n in numbers)
+        has_parts = any(number % 1 for number in numbers)
+        return has_parts and len(numbers) == len(values)
     marks = marking.right | marking.wrong or {0.0, 1.0}
     if not marking.right and [0.0, 1.0] in (plain, values):  # columns that are only numbered
         return False
