@@ -142,8 +142,8 @@ def long_roles(
     if len(taken) < len(rows) + len(items) + 1:
         raise ValueError("respondent, item and response must name different columns")
     task = None if item is not None else task_position(header, taken)
-    target, of_judge, of_family = (next(iter(k), None) for k in (targets, judges, families))
-    return Roles(rows, items, cells[0], task, target, of_judge, of_family)
+    others = [next(iter(places), None) for places in (targets, judges, families)]
+    return Roles(rows, items, cells[0], task, *others)
 
 
 def _items_by_meaning(header: Sequence[str], taken: Sequence[str]) -> list[int]:
@@ -192,7 +192,8 @@ def named_by_corner(header: Sequence[str]) -> str | None:
 
 def are_numbered(labels: Sequence[str]) -> bool:
     """Whether most labels end in a number, as those of items do."""
-    return 2 * sum(label[-1:].isdigit() for label in labels) > len(labels)
+    numbered = [label for label in labels if label[-1:].isdigit()]
+    return 2 * len(numbered) > len(labels)
 
 
 def is_nameless(name: str) -> bool:
@@ -281,14 +282,16 @@ def transposed(respondents: Sequence[str], items: Sequence[str]) -> bool:
         return True
     if columns_like_items >= 0.5:
         return False
-    return _share(items, _SYSTEM_LABEL) >= 0.5 > _share(respondents, _SYSTEM_LABEL) + 0.3
+    rows_like_systems = _share(respondents, _SYSTEM_LABEL)
+    return _share(items, _SYSTEM_LABEL) >= 0.5 > rows_like_systems + 0.3
 
 
 def _share(labels: Sequence[str], pattern: re.Pattern[str]) -> float:
     """Share of the labels that are like a pattern."""
     step = -(-len(labels) // 100)  # 100 labels, evenly spaced
     looked_at = labels[::step]
-    return sum(pattern.fullmatch(label) is not None for label in looked_at) / len(looked_at)
+    like = [label for label in looked_at if pattern.fullmatch(label)]
+    return len(like) / len(looked_at)
 
 
 def no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
@@ -334,7 +337,7 @@ def recognised(header: Sequence[str], role: str, taken: Collection[int | None] =
         return positions[0]
     if role == "item" and not positions:
         raise no_items(header, taken)
-    free = [header[k] for k in range(len(header)) if header[k] and k not in taken]
+    free = [name for k, name in enumerate(header) if name and k not in taken]
     if positions:
         raise several_columns(role, [header[k] for k in positions])
     choices = [ask("column", **{role: ...})]

@@ -82,7 +82,8 @@ def _counts(cells: Cells) -> Any:
 
 def _n_blind(cells: Cells, near: NDArray[Any], others: NDArray[Any]) -> int:
     """Number of systems near chance whose scores hardly rise with those of other systems."""
-    right, tried = (table[others].sum(axis=0, dtype=np.int64) for table in _counts(cells))
+    sums = [table[others].sum(axis=0, dtype=np.int64) for table in _counts(cells)]
+    right, tried = sums
     n_blind = 0
     for row in near:
         system = cells.part([row])
@@ -91,7 +92,8 @@ def _n_blind(cells: Cells, near: NDArray[Any], others: NDArray[Any]) -> int:
         of_others = tried - trials * (row in others)
         seen = (trials > 0) & (of_others > 0)
         score = successes[seen] / trials[seen]
-        ease = (right - successes * (row in others))[seen] / of_others[seen]
+        right_of_others = right - successes * (row in others)
+        ease = right_of_others[seen] / of_others[seen]
         with np.errstate(invalid="ignore"):  # items that all get right
             correlation = np.corrcoef(score, ease)[0, 1]
         n_blind += not correlation > _TUNED.least_correlation

@@ -59,8 +59,9 @@ def label_names(
     given = list(labels)
     if len(given) != n:
         raise ValueError(f"{kind}s must hold {n} labels, one per {kind}, got {len(given)}")
-    if (k := next((k for k, label in enumerate(given, 1) if is_missing_label(label)), 0)) > 0:
-        raise ValueError(f"{kind} {k} has no label")
+    for k, label in enumerate(given, start=1):
+        if is_missing_label(label):
+            raise ValueError(f"{kind} {k} has no label")
     names = tuple(map(str, given))
     if unique:
         check_unique(f"{kind} labels must be unique", names)
@@ -119,14 +120,13 @@ def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
     """Refuse labels that differ from the first argument's, or are in another order."""
     first, wanted = next(iter(labels.items()), ("", ()))
     for argument, names in labels.items():
-        pairs = enumerate(zip_longest(wanted, names, fillvalue="absent"), start=1)
-        differing = next((pair for pair in pairs if pair[1][0] != pair[1][1]), None)
-        if differing is not None:
-            k, (label, other) = differing
-            raise ValueError(
-                f"{first} and {argument} must have the same {kind}s in the same order: {kind} {k} "
-                f"is {short(label)} in {first} and {short(other)} in {argument}"
-            )
+        pairs = zip_longest(wanted, names, fillvalue="absent")
+        for k, (label, other) in enumerate(pairs, start=1):
+            if label != other:
+                raise ValueError(
+                    f"{first} and {argument} must have the same {kind}s in the same order: {kind} "
+                    f"{k} is {short(label)} in {first} and {short(other)} in {argument}"
+                )
 
 
 def tasks_and_ids(labels: Iterable[str], item_table: Any) -> list[tuple[str, str]]:
@@ -224,7 +224,8 @@ class Labels:
             of_pairs = self._rows[k]
             of_block = [of_pairs.setdefault(pair, len(of_pairs)) for pair in pairs.tolist()]
             which = np.array(of_block, np.int64)[places]
-        n_new = max(int(which.max(initial=-1)) + 1 - len(self._known), 0)
+        n_values = int(which.max(initial=-1)) + 1
+        n_new = max(n_values - len(self._known), 0)
         self._known = np.append(self._known, np.full(n_new, _NO_LABEL, np.int32))
         numbers: NDArray[np.int32] = self._known[which]
         if numbers.min(initial=0) < 0:
@@ -239,8 +240,10 @@ class Labels:
             new = map(self._number, zip(*texts, strict=True), zip(*plain, strict=True))
             self._known[which[rows]] = [*new]
             numbers = self._known[which]
-            if (unknown := numbers == _NO_LABEL).any():
-                values = {"row": start + int(unknown.argmax()) + 1, "column": [*self.columns]}
+            is_missing = numbers == _NO_LABEL
+            if is_missing.any():
+                row = start + int(is_missing.argmax()) + 1
+                values = {"row": row, "column": [*self.columns]}
                 raise ReadingError(Finding("no-label", "error", values), place)
         return numbers
 

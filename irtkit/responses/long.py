@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,7 +119,8 @@ class LongFrame:
             matrix = matrix.with_columns(task=[names[0] for names in parts])
         if self.settings.judge is not None:
             judged = [self.items.joined(names[:-1]) for names in parts]
-            matrix = matrix.with_columns(judged_item=judged, judge=[names[-1] for names in parts])
+            judges = [names[-1] for names in parts]
+            matrix = matrix.with_columns(judged_item=judged, judge=judges)
         if self.settings.family is not None:
             families = [names[-1] for names in self.respondents.parts]
             systems = pd.DataFrame({self.settings.family: families}, [*matrix.respondents])
@@ -164,7 +166,8 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
         refuse_merged(frame)
         values = dict(error.finding.values)
         if settings.judge is not None:
-            *labels, values["judge"] = frame.items.parts[frame.names[1].index(values["item"])]
+            number = frame.names[1].index(values["item"])
+            *labels, values["judge"] = frame.items.parts[number]
             values["item"] = frame.items.joined(labels)
         raise _repeated(tables[0], roles[0], values) from None
     if by_task:
@@ -228,12 +231,20 @@ def _columns_of_judges(table: Table, settings: Settings) -> list[str]:
         return []
     usual = {*TASKS, *REPEATS}.union(*COLUMNS.values())
     others = {*listed(settings.respondent), *listed(settings.item), settings.family}
-    free = [k for k, name in enumerate(header) if plain_name(name) not in usual]
-    free = [k for k in free if header[k] not in others and not is_nameless(header[k])]
-    block, _ = next(table.columns(free), ([], 0)) if free else ([], 0)
-    values = [pd.Series(distinct(_values(column))[1]) for column in block]
-    are_numbers = [pd.to_numeric(of, errors="coerce").notna().all() for of in values]
-    return [header[k] for k, is_mark in zip(free, are_numbers, strict=False) if is_mark]
+    free = []
+    for k, name in enumerate(header):
+        if plain_name(name) not in usual and name not in others and not is_nameless(name):
+            free.append(k)
+    if not free:
+        return []
+    of_numbers = []
+    for block, _ in islice(table.columns(free), 1):
+        for k, column in zip(free, block, strict=True):
+            _, values = distinct(_values(column))
+            numbers = pd.to_numeric(pd.Series(values), errors="coerce")
+            if numbers.notna().all():
+                of_numbers.append(header[k])
+    return of_numbers
 
 
 def rival_columns(table: Table, header: Sequence[str], roles: Roles) -> list[int]:
@@ -272,8 +283,8 @@ def _on_scale(table: Table, positions: list[int]) -> bool:
     marks = pd.to_numeric(response, errors="coerce")
     if not rival.between(marks.min(), marks.max()).all():
         return False
-    is_finer = (rival % 1 > 0).any() and not (marks % 1 > 0).any()
-    if is_finer:
+    has_parts = (rival % 1 > 0).any()
+    if has_parts and not (marks % 1 > 0).any():  # finer
         return False
     return all(rival.groupby(labels).nunique().max() > 1 for labels in cell)
 
@@ -289,7 +300,10 @@ def _long_frame(
     """Long frame of tables that are long already."""
     header = tables[0].header
     first = roles[0]
-    ignored = [name for table in tables for name in matched(table.header, settings.ignore)[1]]
+    ignored = []
+    for table in tables:
+        _, others = matched(table.header, settings.ignore)
+        ignored += others
     systems = [header[k] for k in first.systems]
     of_systems = Labels(systems, ignored, described=first.family is not None)
     items = [header[k] for k in first.all_items(by_task)]
@@ -362,7 +376,9 @@ def of_answers(
             is_key = rows == row_of_key
             labels = [items[k] for k in columns[is_key]]
             key = dict(zip(labels, answers[is_key], strict=True))
-            rows, columns, answers = (array[~is_key] for array in (rows, columns, answers))
+            rows = rows[~is_key]
+            columns = columns[~is_key]
+            answers = answers[~is_key]
             rows = rows - (rows > row_of_key)
             respondents = tuple(name for name in respondents if name != settings.key)
         absent = [item for item in items if plain_value(key.get(item)) in MISSING_WORDS]
@@ -374,12 +390,14 @@ def of_answers(
     absent_words = {*MISSING_WORDS, *map(str, settings.marking.missing)}
     meanings, words = [], list[str | None]()
     for value in (*values, ""):  # the last one is missing
-        meanings.append(str(plain_value(value)))
-        words.append(None if meanings[-1] in absent_words else str(value).strip())
+        meaning = str(plain_value(value))
+        is_absent = meaning in absent_words
+        meanings.append(meaning)
+        words.append(None if is_absent else str(value).strip())
     given, target = np.split(np.array(words, dtype=object)[which], 2)
-    meaning, right_meaning = np.split(np.array(meanings, dtype=object)[which], 2)
+    of_answers, of_targets = np.split(np.array(meanings, dtype=object)[which], 2)
     compared = pd.notna(given) & pd.notna(target)
-    codes = np.where(compared, meaning == right_meaning, MISSING).astype(np.int8)
+    codes = np.where(compared, of_answers == of_targets, MISSING).astype(np.int8)
     n = int(compared.sum())
     n_right = int(np.count_nonzero(codes == 1))
     if not n_right:
@@ -438,12 +456,15 @@ def _check_tasks(matrix: ResponseMatrix, items: Labels) -> None:
 
     It may if an item occurs with several of its values and each system with one value only.
     """
-    if len({parts[1:] for parts in items.parts}) == len(items.parts):
+    tasks = [task for task, *_ in items.parts]
+    ids = {tuple(parts) for _, *parts in items.parts}
+    if len(ids) == len(tasks):
         return
-    task = np.unique([parts[0] for parts in items.parts], return_inverse=True)[1]
+    numbers, of_items = np.unique(tasks, return_inverse=True)
     tried = matrix.observed.trials
     rows = np.repeat(np.arange(matrix.n_respondents), np.diff(tried.indptr))
-    if len(np.unique(rows * (1 << 31) + task[tried.indices])) > matrix.n_respondents:
+    pairs = rows * len(numbers) + of_items[tried.indices]
+    if len(np.unique(pairs)) > matrix.n_respondents:
         return
     ignore = Remedy({"ignore": [items.columns[0]]}, "ignore", safe=False)
     joined = Remedy({"item": [*items.columns]}, "items", safe=False)
@@ -454,13 +475,13 @@ def _repeated(table: Table, role: Roles, values: Mapping[str, Any]) -> ReadingEr
     """Return the error for rows that respondent and item do not identify."""
     header = table.header
     text = as_text(table, [*range(len(header))])
-    missing = text[role.response].str.strip().str.lower().isin(MISSING_WORDS)
-    frame = text[~missing].drop(columns=role.response)
-    by_task = role.task is not None and len({*frame[role.task]}) > 1
+    responses = text[role.response].str.strip().str.lower()
+    frame = text[~responses.isin(MISSING_WORDS)].drop(columns=role.response)
+    by_task = role.task is not None and len(frame[role.task].unique()) > 1
     item = role.all_items(by_task)
     cell = [*role.respondent, *item]
-    positions: list[Any] = [*frame]
-    named = [k for k in positions if k in cell or not is_nameless(header[k])]
+    named = [k for k, name in enumerate(header) if k in cell or not is_nameless(name)]
+    named = [k for k in named if k != role.response]
     return repeated_rows(frame[named], header, role.respondent, item, values)
 
 

@@ -38,7 +38,8 @@ def proposals(invalid: dict[Plain, object], seen: Coder) -> tuple[str, list[Reme
     if not words:
         return _of_numbers(numbers, seen)
     # more or longer words are answers, not marks
-    is_long = len(words) > 10 or max(map(len, words)) > 80
+    longest = max(map(len, words))
+    is_long = len(words) > 10 or longest > 80
     among_marks = seen.most_are_read or bool(numbers)
     is_rare = among_marks and len(words) <= 3 and RIGHT.isdisjoint(words)
     has_threshold = seen.marking.threshold is not None
@@ -54,8 +55,8 @@ def proposals(invalid: dict[Plain, object], seen: Coder) -> tuple[str, list[Reme
 def _of_words(words: dict[str, str], seen: Coder, *, is_long: bool) -> tuple[str, list[Remedy]]:
     """Words that may be marks, levels or answers, by the plain word."""
     marks = any(set(letters).issuperset(words) for letters in MARK_LETTERS)
-    letters = all(len(word) == 1 and word.isalnum() for word in words)
-    if is_long or (letters and not marks):
+    are_letters = all(len(word) == 1 and word.isalnum() for word in words)
+    if is_long or (are_letters and not marks):
         return "answers", [ask("key", key=...)]
     right_words = RIGHT | LIKELY_RIGHT if marks else RIGHT
     right: list[Any] = []
@@ -70,7 +71,8 @@ def _of_words(words: dict[str, str], seen: Coder, *, is_long: bool) -> tuple[str
     if n_named > 1 and others and not _says(others):
         return "missing-word", [Remedy({"missing": others}, "missing")]
     may_be_levels = len(words) > 2
-    if not right or not wrong or (may_be_levels and len(others) == len(wrong)):
+    is_clear = right and wrong and not (may_be_levels and len(others) == len(wrong))
+    if not is_clear:
         remedies = [ask("right", right=..., wrong=...)]
         if may_be_levels:
             remedies.append(ask("order", order=...))

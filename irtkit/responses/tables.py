@@ -246,7 +246,9 @@ def as_frame(given: Any) -> pd.DataFrame:
     if frame.implementation.is_pandas_like() or nw.Object in frame.schema.values():
         return frame.to_pandas()
     words = [name for name, kind in frame.schema.items() if isinstance(kind, nw.Categorical)]
-    plain: Any = (frame.with_columns(nw.col(*words).cast(nw.String)) if words else frame).to_arrow()
+    if words:
+        frame = frame.with_columns(nw.col(*words).cast(nw.String))
+    plain: Any = frame.to_arrow()
     whole: pd.DataFrame = plain.replace_schema_metadata().to_pandas()  # no column becomes an index
     return whole
 
