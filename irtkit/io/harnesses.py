@@ -116,8 +116,8 @@ def read_helm(path: Path, described: Described) -> list[Samples]:
         for stat in entries_of(entry.get("stats")):
             metric = name_of(at(stat, "name", "name"), "the name of a stat")
             score = score_of(stat.get("mean")) if stat.get("count") else math.nan
-            new = (*trial, metric) not in seen and at(stat, "name", "perturbation") is None
-            if new and score is not None:
+            of_plain = at(stat, "name", "perturbation") is None
+            if of_plain and score is not None and (*trial, metric) not in seen:
                 seen.add((*trial, metric))
                 samples.add(position, Measure(metric), score)
 
@@ -354,8 +354,8 @@ def read_livebench(path: Path, _: Described) -> list[Samples]:
     for_each("line", json_lines(path), add)
     runs = []
     for (model, task), records in judged.items():
-        latest = max(score_of(record.get("tstamp")) or 0.0 for record in records.values())
-        when = datetime.fromtimestamp(latest, UTC).isoformat()
+        times = [score_of(record.get("tstamp")) or 0.0 for record in records.values()]
+        when = datetime.fromtimestamp(max(times), UTC).isoformat()
         samples = Samples(path, model, task, "judgment", when)
         for item, record in records.items():
             facts = metadata_of({key: record.get(key) for key in ("category", "subtask")})
@@ -392,7 +392,8 @@ def read_opencompass(path: Path, _: Described) -> list[Samples]:
 
 def _runs(detail: Any, *keys: str) -> list[Any]:
     """What the first field that is there says of each run."""
-    value = next((detail[key] for key in keys if at(detail, key) is not None), None)
+    values = [detail[key] for key in keys if at(detail, key) is not None]
+    value = values[0] if values else None
     return entries_of(value) or [value]
 
 
@@ -414,7 +415,8 @@ def read_simple_evals(path: Path, _: Described) -> list[Samples]:
             sections = text.read().split("<h3>Prompt conversation</h3>")[1:]
     for section in map(str, sections):
         *asked, (_role, answer) = _MESSAGE.findall(section) or [("", "")]
-        prompt = "\n".join(html.unescape(said) for role, said in asked if role == "user")
+        of_user = [html.unescape(said) for role, said in asked if role == "user"]
+        prompt = "\n".join(of_user)
         target = html.unescape("".join(_TARGET.findall(section)))
         (word,) = _SCORE.findall(section)[-1:] or ["None"]
         score = _WORDS[word] if word in _WORDS else float(word)

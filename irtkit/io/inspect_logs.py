@@ -121,7 +121,8 @@ def marks_of(scores: Record) -> dict[str, float | None]:
         if isinstance(value, list):
             value = dict(enumerate(value))
         if isinstance(value, dict):
-            marks |= {f"{scorer}.{key}": _number(part) for key, part in value.items()}
+            for key, part in value.items():
+                marks[f"{scorer}.{key}"] = _number(part)
         else:
             marks[scorer] = _number(value)
     return {metric: number for metric, number in marks.items() if number is not None}
@@ -166,8 +167,10 @@ def _unzipped(path: Path) -> tuple[Any, Any]:
                 raise ValueError("the archive has neither header.json nor _journal/start.json")
             if "summaries.json" in names:
                 return content(start), content("summaries.json")
-            journal = [(int(part[1]), part[0]) for part in map(_JOURNAL.match, names) if part]
-            parts = [content(name) for _, name in sorted(journal)]
+            journal = {}
+            for part in filter(None, map(_JOURNAL.match, names)):
+                journal[int(part[1])] = part[0]
+            parts = [content(journal[k]) for k in sorted(journal)]
             listed = [part if isinstance(part, list) else [part] for part in parts]
             return content(start), [*chain.from_iterable(listed)]
     except (NotImplementedError, RuntimeError, OSError, *DAMAGES) as error:

@@ -241,7 +241,9 @@ def systems_of(paths: Sequence[Path]) -> list[str]:
         named = _TABLE_NAME.fullmatch(path.name)
         places.append([*path.parent.parts, named[1] if named else path.name])
     for end in (0, -1):
-        while len({place[end] for place in places}) == 1 and min(map(len, places)) > 1:
+        while min(map(len, places)) > 1:
+            if len({place[end] for place in places}) > 1:
+                break
             for place in places:
                 del place[end]
     return ["/".join(place) for place in places]
@@ -277,7 +279,8 @@ def _counted(table: Table, settings: Settings) -> Table:
     A column of responses next to them is left out if it holds their shares.
     """
     names = [*map(plain_name, table.header)]
-    if any(map(_VOTE.fullmatch, names)) and any(rivals.issubset(names) for rivals in _RIVALS):
+    has_rivals = any(rivals.issubset(names) for rivals in _RIVALS)
+    if has_rivals and any(map(_VOTE.fullmatch, names)):
         raise failed("votes")
     import pandas as pd
 
@@ -308,8 +311,8 @@ def _counted(table: Table, settings: Settings) -> Table:
     for block, _ in islice(table.columns([*right, *tried, *marked]), 1):
         n_right, n_tried, *shares = map(_numbers, block)
         for share in shares:
-            error = (n_right / n_tried - share)[n_tried > 0].abs()
-            if not (error <= _ROUNDING).all():
+            error = (n_right / n_tried - share).abs()
+            if not (error[n_tried > 0] <= _ROUNDING).all():
                 return table
     return trials
 
@@ -344,7 +347,8 @@ def _with_runs(
         first, *others = runs.values()
         if len(first) < 2 or any(numbers != first for numbers in others):
             continue
-        values = {"label": labels[axis][0], "name": next(iter(runs)), "n": len(runs), "kind": kind}
+        name = next(iter(runs))
+        values = {"label": labels[axis][0], "name": name, "n": len(runs), "kind": kind}
         if settings.repeats == "error":
             remedy = Remedy({"repeats": "count"}, "runs", safe=False)
             findings.append(Finding("runs-named", "warning", values, (remedy,)))

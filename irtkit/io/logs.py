@@ -218,7 +218,8 @@ def log_format(path: Path, head: bytes, *, alone: bool = False) -> str | None:
 
 def formats_that_fit(path: Path, begin: str) -> Iterator[str]:
     """Formats of logs that may begin with some characters, the likeliest first."""
-    place = f"{'/'.join(path.absolute().parts[-2:])}\0{begin}"
+    folder_and_name = "/".join(path.absolute().parts[-2:])
+    place = f"{folder_and_name}\0{begin}"
     for name, kind in LOG_FORMATS.items():
         if kind.pattern.match(place) and (kind.holds_logs is None or kind.holds_logs(path)):
             yield name
@@ -240,7 +241,8 @@ def holds_logs(path: str | os.PathLike[str]) -> bool:
 def stands_for_several(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a folder, or a pattern that is not the name of a file."""
     name = os.fspath(path)
-    return Path(name).is_dir() or (glob.has_magic(name) and not Path(name).exists())
+    place = Path(name)
+    return place.is_dir() or (glob.has_magic(name) and not place.exists())
 
 
 def files_of(path: str | os.PathLike[str]) -> list[Path]:
@@ -307,7 +309,8 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
     for code, tables in (("skipped-tables", True), ("skipped-files", False)):
         names = [file.name for file in logs.skipped if is_table(file) == tables]
         if names:
-            logs.notes.append(_warning(code, n=len(names), files=list(dict.fromkeys(names))))
+            different = list(dict.fromkeys(names))
+            logs.notes.append(_warning(code, n=len(names), files=different))
     return logs
 
 
@@ -343,14 +346,17 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
         records.append(fields)
     table = _table(records, labels)
     answers = _answers(logs, runs, marks, labels)
-    row, column = (answers[name].cat.codes.to_numpy() for name in ("respondent", "item"))
+    row = answers["respondent"].cat.codes.to_numpy()
+    column = answers["item"].cat.codes.to_numpy()
     metrics = None
     if settings.judge is None:
         metrics = _metrics(logs, runs, labels)
     else:
         judges = answers["metric"].cat.categories
-        column = column.astype(np.int32) * len(judges) + answers["metric"].cat.codes
-        table = table.loc[np.repeat(labels, len(judges))].rename_axis("judged_item").reset_index()
+        judge = answers["metric"].cat.codes
+        column = column.astype(np.int32) * len(judges) + judge
+        table = table.loc[np.repeat(labels, len(judges))]
+        table = table.rename_axis("judged_item").reset_index()
         table["judge"] = np.tile(judges, len(labels))
         labels = tuple(table["judged_item"] + "/" + table["judge"])
         table = table.set_axis([*labels])
@@ -410,8 +416,8 @@ def _chosen_runs(logs: Logs, settings: Settings, findings: list[Finding]) -> pd.
     copies = _copies(logs, runs[scored])
     for code, left_out in (("empty-logs", runs[~scored]), ("copies", runs.loc[copies])):
         if len(left_out):
-            error = _failure(left_out)
-            findings.append(_warning(code, n=len(left_out), files=_files(left_out), error=error))
+            values = {"n": len(left_out), "files": _files(left_out)}
+            findings.append(_warning(code, **values, error=_failure(left_out)))
     runs = runs[scored].drop(index=copies)
     if settings.repeats == "error":
         in_time = runs.sort_values("written", ascending=False, kind="stable")
@@ -432,7 +438,8 @@ def _chosen_runs(logs: Logs, settings: Settings, findings: list[Finding]) -> pd.
         runs = runs.drop(index=list(older))
     absent = (runs["n_planned"] - runs["n_samples"]).clip(lower=0)  # NaN if nobody knows
     stopped = runs["unfinished"] != ""
-    odd = runs[(runs["n_failed"] > 0) | (stopped & (absent != 0))]
+    is_partial = stopped & (absent != 0)
+    odd = runs[is_partial | (runs["n_failed"] > 0)]
     if len(odd):
         values = {
             "files": [path.name for path in odd["path"]],
@@ -486,8 +493,11 @@ def _chosen_marks(logs: Logs, runs: pd.DataFrame, settings: Settings) -> pd.Data
         marks = logs.of_runs(runs)
         _check_known("metric", settings.metric, marks["metric"])
         metrics = listed(settings.metric)
-        return marks[marks["metric"].isin(metrics) if metrics else marks["is_mark"].astype(bool)]
-    kinds = [(group, _common(logs, group)) for _, group in runs.groupby(_KIND, sort=False)]
+        if metrics:
+            return marks[marks["metric"].isin(metrics)]
+        return marks[marks["is_mark"].astype(bool)]
+    groups = [group for _, group in runs.groupby(_KIND, sort=False)]
+    kinds = [(group, _common(logs, group)) for group in groups]
     for argument in ("metric", "filter"):
         names = pd.concat(common[argument] for _, common in kinds)
         _check_known(argument, getattr(settings, argument), names)
@@ -525,7 +535,8 @@ def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str
     given = listed(settings.metric)
     marks = common[common["is_mark"]].sort_values("binary", ascending=False, kind="stable")
     names = marks["metric"].unique().tolist()
-    named = [name for name in given if name in common["metric"].tolist()][:1]
+    of_logs = common["metric"].tolist()
+    named = [name for name in given if name in of_logs][:1]
     judges = [name for name in names if _JUDGE.search(name)]
     judges = judges if len(judges) > 1 else []
     is_default = default in names and (runs["default"] == default).all()
@@ -582,7 +593,10 @@ def _chosen_items(logs: Logs, runs: pd.DataFrame) -> pd.Series[int]:
     if len(again):
         label = again["label"].iloc[0]
         differing = with_content.index[with_content["label"] == label]
-        of_both = [next(run for run in runs.index if k in logs.parts[run]) for k in differing[:2]]
+        of_both = []
+        for k in differing[:2]:
+            with_item = (run for run in runs.index if k in logs.parts[run])
+            of_both.append(next(with_item))
         systems = runs.loc[of_both, "respondent"].tolist()
         raise failed(
             "different-items", item=label, files=_files(runs.loc[of_both]), systems=systems
@@ -614,7 +628,8 @@ def _answers(
     rows = logs.rows[logs.rows["mark"].isin(marks.index)]
     respondent = runs["respondent"].astype(pd.CategoricalDtype(runs["respondent"].unique()))
     metric = marks["name"].astype(pd.CategoricalDtype(marks["name"].unique()))
-    of_items = pd.Index(labels).get_indexer(logs.items["label"].array)[rows["item"]]
+    column_of = pd.Index(labels).get_indexer(logs.items["label"].array)
+    of_items = column_of[rows["item"]]
     of_marks = marks.index.get_indexer(rows["mark"])
     columns = {
         "respondent": respondent.loc[marks["run"]].array[of_marks],

@@ -121,7 +121,8 @@ def read_responses(
 
         check_one_of("format", format, (*TABLE_FORMATS, *LOG_FORMATS))
     check_repeats(repeats)
-    if key is not None and not (threshold is None and right is None and score_range is None):
+    of_marks = [setting for setting in (threshold, right, score_range) if setting is not None]
+    if key is not None and of_marks:
         raise ValueError(
             "key is for answers, and threshold, right and score_range are for marks. Pass one"
         )
@@ -188,7 +189,8 @@ def _finished(
     for finding in findings:
         if finding.severity == "warning":
             warn(finding)
-    given = {name: getattr(settings, name) for name in _SHAPING} | {"score_range": score_range}
+    given = {name: getattr(settings, name) for name in _SHAPING}
+    given["score_range"] = score_range
     given["key"] = "given" if isinstance(settings.key, dict) else settings.key
     given["repeats"] = None if settings.repeats == "error" else settings.repeats
     shaping = {name: value for name, value in given.items() if value is not None}
@@ -260,8 +262,10 @@ def of_memory(data: Any, settings: Settings, findings: list[Finding]) -> tuple[R
 def _with_signs(array: Any) -> Any:
     """Array whose −1 is no missing mark if it holds whole numbers 1 and −1 alone."""
     values = np.ma.asarray(array)
-    signs = values.dtype.kind == "i" and values.size and bool((abs(values) == 1).all())
-    return values.astype(np.float64) if signs and values.min() < values.max() else array
+    if values.dtype.kind != "i" or not values.size:
+        return array
+    are_signs = bool((abs(values) == 1).all()) and values.min() < values.max()
+    return values.astype(np.float64) if are_signs else array
 
 
 def _frame(data: Any) -> Any:

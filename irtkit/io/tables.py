@@ -138,7 +138,8 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         if form in SEPARATORS:
             return _from_csv(file, SEPARATORS[form])
         records = json_document(file)
-        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        kinds = {*map(type, records)} if isinstance(records, list) else {None}
+        if not kinds <= {dict}:
             raise ValueError("a table in JSON is a list of records")
         return _indexed(pd.DataFrame(records))
 
@@ -164,7 +165,8 @@ def _from_csv(file: Path, separator: str) -> pd.DataFrame:
     separator = separator if separator in content.partition("\n")[0] else ";"
     cell = rf'(?<![^{separator}\r\n])"([^"]*(?:""[^"]*)*)"'
     content = re.sub(cell, rf'"{_QUOTED}\1"', content)
-    header, *others = [*rows_of(io.StringIO(content, newline=""), separator)] or [[]]
+    rows = rows_of(io.StringIO(content, newline=""), separator)
+    header, *others = [*rows] or [[]]
     if not header:
         raise ValueError("the file is empty")
     names = [_text(name) or "" for name in header]
@@ -263,5 +265,6 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
             labels.add(header[recognised(header, role)])
         words = dict.fromkeys(MISSING_WORDS) | {"true": 1.0, "false": 0.0}
         for name in table.columns.difference(labels):
-            table[name] = [words.get(cell.strip().lower(), cell) for cell in table[name]]
+            plain = table[name].str.strip().str.lower()
+            table[name] = [words.get(*cells) for cells in zip(plain, table[name], strict=True)]
         return table

@@ -87,9 +87,10 @@ def layout(head: bytes) -> tuple[str, list[str], int]:
             filled = (row for row in reader if any(map(str.strip, row)))
             rows = [*islice(filled, 3)]
             widths = [len(row) for row in rows[:2]] or [0]
-            agrees = widths[0] > 1 and widths[0] == widths[-1]
-            if (agrees, widths[0]) > best[:2]:
-                best = agrees, widths[0], separator, rows
+            width = widths[0]
+            agrees = width > 1 and width == widths[-1]
+            if (agrees, width) > best[:2]:
+                best = agrees, width, separator, rows
     _, _, separator, rows = best
     if not rows:
         raise ValueError("the file is empty")
@@ -204,9 +205,9 @@ def _is_sound(block: bytes, separator: str) -> bool:
     quotes = np.flatnonzero(text == ord('"'))
     begin = quotes[::2]
     end = quotes[1::2]
-    return len(begin) == len(end) and bool(
-        edge[text[begin - 1]].all() and edge[text[end + 1]].all()
-    )
+    if len(begin) > len(end):
+        return False
+    return bool(edge[text[begin - 1]].all() and edge[text[end + 1]].all())
 
 
 def _unguarded(column: Any) -> Any:
