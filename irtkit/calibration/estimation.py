@@ -394,31 +394,24 @@ def maximum_of(
     cells = repeated_cells(patterns) if patterns.repeated else None
     if cells is not None and levels is not None:  # points are no trials
         cells = cells.chosen(~levels[cells.column])
+    repeated = patterns.repeated if levels is None else cells is not None
     correlation = given or 0.0
-    if cells is not None and given is None:
+    if given is not None:
+        cells = None
+    if cells is not None:
         correlation = first_correlation(patterns, cells)
-    tried: list[tuple[float, float]] = []
-    while True:
+    for turn in range(7):
         by_item: Any = correlation if levels is None else correlation * ~levels
         counted = patterns.with_trial_correlation(by_item)
         problem = problem_of(counted, model, prior, mesh, fixed=fixed, levels=levels)
         maximum = maximise(problem, start(problem, control, start_items), control)
-        exhausted = control.n_evaluations >= control.max_evaluations
-        if cells is None or given is not None or exhausted or len(tried) == 6:
+        if cells is None or control.n_evaluations >= control.max_evaluations or turn == 6:
             break
         estimate = trial_correlation(cells, problem, maximum, correlation)
-        tried.append((correlation, estimate))
         change = (cells.most - 1) * (estimate - correlation)
         if abs(change) <= 0.02 * (1 + (cells.most - 1) * correlation):
             break
         correlation = estimate
-        if len(tried) > 1:  # at which a fit would estimate the same, on the line through two
-            (before, of_before), (taken, _) = tried[-2:]
-            slope = (estimate - of_before) / (taken - before) if taken != before else 0.0
-            if 0 < slope < 0.9:  # steeper ones are not trusted
-                fixed_point = (estimate - slope * taken) / (1 - slope)
-                correlation = float(np.clip(fixed_point, 0.0, 1.0))
-    repeated = patterns.repeated if levels is None else cells is not None
     return problem, maximum, correlation if repeated else None
 
 

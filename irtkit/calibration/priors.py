@@ -628,13 +628,7 @@ def check_chance(chance: object) -> float:
 
 
 def prior_of(record: Any, all_items: tuple[str, ...], items: tuple[str, ...]) -> Any:
-    """Prior that was described, as the argument of another fit of some of all items.
-
-    Raises
-    ------
-    ValueError
-        If it holds a density that its description does not define.
-    """
+    """Prior that was described, as the argument of another fit of some of all items."""
     if record is None or record["kind"] == "empirical":
         return record and "empirical"
     if record["kind"] == "ItemPrior":
@@ -642,12 +636,7 @@ def prior_of(record: Any, all_items: tuple[str, ...], items: tuple[str, ...]) ->
         made: dict[str, Any] = {}
         for name in (field.name for field in fields(ItemPrior) if record[field.name] is not None):
             numbers = dict(record[name])
-            if (kind := numbers.pop("kind")) not in kinds:
-                raise ValueError(
-                    "other responses cannot be fitted under the prior of the result: "
-                    f"{short(kind)} must be one of {', '.join(kinds)}"
-                )
-            made[name] = kinds[kind](**numbers)
+            made[name] = kinds[numbers.pop("kind")](**numbers)
         return ItemPrior(**made)
     chance = record["chance"]
     expected = None
