@@ -345,15 +345,6 @@ class Parameterisation:
         location[self.hyper] = (1.0, 0.0)[: self.n_hyper]
         return scale, location
 
-    def by_shift_and_slope(self, blocks: Array) -> tuple[Array, Array]:
-        """Information about a shift of every item, and about its slope given all else."""
-        of_steps = blocks[:, 1:, 1:]
-        shifts = self.shifts[self.free]
-        by_shift = np.einsum("jk,jkl,jl->j", shifts, of_steps, shifts)
-        mixed = blocks[:, 0, 1:]
-        by_slope = blocks[:, 0, 0] - (mixed * _solved(of_steps, mixed)).sum(axis=1)
-        return np.maximum(by_shift, 1e-300), np.maximum(by_slope, 0.0)
-
     def rescaled(self, x: Array, mean: float, sd: float) -> Array:
         """Vector for ability measured from ``mean`` in units of ``sd``."""
         at = self.values(x)
@@ -453,7 +444,9 @@ class PenalisedLikelihood:
                 blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
             of_items = slice(parameters.angles.stop)
             sides = v[of_items].reshape(parameters.width, -1).T
-            step[of_items] = _solved(blocks, sides).T.ravel()
+            own = slice(parameters.width)  # guessing may be held
+            jittered = blocks[:, own, own] + _JITTER * np.eye(parameters.width)
+            step[of_items] = np.linalg.solve(jittered, sides[:, :, None])[:, :, 0].T.ravel()
         if parameters.n_population:
             # A free population takes the place of a common scale and location. Of several maxima
             # between nodes, steps of EM lead to that of R's mirt.
@@ -484,7 +477,10 @@ class PenalisedLikelihood:
         parameters = self.parameters
         blocks: Array = evaluation.information
         if parameters.model in ("2PL", *OF_LEVELS):
-            by_shift, by_slope = parameters.by_shift_and_slope(blocks)
+            shifts = parameters.shifts[parameters.free]
+            by_shift = np.einsum("jk,jkl,jl->j", shifts, blocks[:, 1:, 1:], shifts)
+            inverses = np.linalg.inv(blocks + _JITTER * np.eye(blocks.shape[1]))
+            by_slope = 1 / inverses[:, 0, 0]
             squares = evaluation.at.items.slope[parameters.free] ** 2
             n = self.likelihood.engine.patterns.n_respondents
             missing = by_shift / (1 + squares @ by_shift / n)
@@ -522,10 +518,3 @@ def prior_at(
         blocks=typical.mT @ density.blocks @ typical + around,
         border=typical.mT @ density.border,
     )
-
-
-def _solved(blocks: Array, sides: Array) -> Array:
-    """Solve one small positive definite system for every item, (n_items, k)."""
-    size = sides.shape[1]  # guessing may be held
-    jittered = blocks[:, :size, :size] + _JITTER * np.eye(size)
-    return np.asarray(np.linalg.solve(jittered, sides[:, :, None])[:, :, 0])
