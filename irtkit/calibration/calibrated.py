@@ -265,7 +265,11 @@ def anchors_of(
     """Test the fixed items of a result.
 
     ``population_se`` are errors of the latent mean and SD with fixed items known, and sampling
-    errors of these are added.
+    errors of these are added. If mean and log SD are off by η, the parameters of item j are off by
+    H_j η. With information D_j about its slope and intercept, whose covariance is C_j, η has the
+    covariance Σ E_j C_j E_jᵀ, where E_j is (Σ H_jᵀ D_j H_j)⁻¹ H_jᵀ D_j. Slope and intercept that
+    follow an error of guessing to their best values leave η as it is, so that C_j is less what
+    follows guessing.
     """
     with np.errstate(all="ignore"):
         covariances = earlier_covariances(result)
@@ -277,28 +281,6 @@ def anchors_of(
     drifts[fixed] = tested.called
     if population_se is None:
         return Anchors(fixed, z, drifts)
-    sd = result.latent_sd
-    of_mean, of_sd = sd * _scale_errors(result, fixed, covariances)
-    of_unit, of_zero = earlier.scale_se
-    mean_se = [population_se[0], of_mean, of_zero, result.latent_mean * of_unit]
-    sd_se = [population_se[1], of_sd, sd * of_unit]
-    return Anchors(
-        fixed,
-        z,
-        drifts,
-        mean_se=float(np.linalg.norm(mean_se)),
-        sd_se=float(np.linalg.norm(sd_se)),
-    )
-
-
-def _scale_errors(result: FitResult, fixed: Mask, covariances: Array) -> Array:
-    """Errors of the mean and log SD of ability that those of fixed items add, in SDs.
-
-    If mean and log SD are off by η, the parameters of item j are off by H_j η. With information
-    D_j about its slope and intercept, whose covariance is C_j, η has the covariance Σ E_j C_j E_jᵀ,
-    where E_j is (Σ H_jᵀ D_j H_j)⁻¹ H_jᵀ D_j. Slope and intercept that follow an error of guessing
-    to their best values leave η as it is, so that C_j is less what follows guessing.
-    """
     mean = result.latent_mean
     sd = result.latent_sd
     answered = fixed & (result.counts.item_responses > 0)
@@ -320,7 +302,17 @@ def _scale_errors(result: FitResult, fixed: Mask, covariances: Array) -> Array:
     weighed = moves.mT @ information
     effect = np.linalg.pinv((weighed @ moves).sum(axis=0)) @ weighed
     variances = np.diag((effect @ errors @ effect.mT).sum(axis=0))
-    return np.sqrt(np.maximum(variances, 0.0))
+    of_mean, of_sd = sd * np.sqrt(np.maximum(variances, 0.0))
+    of_unit, of_zero = earlier.scale_se
+    mean_se = [population_se[0], of_mean, of_zero, mean * of_unit]
+    sd_se = [population_se[1], of_sd, sd * of_unit]
+    return Anchors(
+        fixed,
+        z,
+        drifts,
+        mean_se=float(np.linalg.norm(mean_se)),
+        sd_se=float(np.linalg.norm(sd_se)),
+    )
 
 
 def changes_since(

@@ -315,63 +315,53 @@ def expected_counts(patterns: Patterns, items: Items, grid: Grid) -> Counts:
 
 
 def points_of(counts: Counts, items: Items, scale: float) -> Points:
-    """Points around estimates under the weak prior, with slopes of a typical size ``scale``."""
-    shape = len(items.slope), len(_SLOPES) * len(_POINTS)
+    """Points around estimates under the weak prior, with slopes of a typical size ``scale``.
+
+    Slopes a are evenly spaced in asinh(a/scale), by a step in standard errors. At each of them
+    Newton steps find the likeliest intercept, as far as the weak prior lets it go.
+    """
+    n_slopes = len(_SLOPES)
+    shape = len(items.slope), n_slopes * len(_POINTS)
     table = np.empty((3, *shape))
-    for part in blocks(shape[0], shape[1] * len(counts.theta)):
-        chosen = slice(None) if len(counts.responses) == 1 else part
-        responses = np.broadcast_to(counts.responses[chosen], counts.right[part].shape)
-        of_part = Counts(counts.theta, counts.right[part], responses)
-        slope, log_spacing = _slopes(of_part, items.chosen(part), scale)
-        intercept, value = _intercepts(of_part, items.chosen(part), slope)
-        value += log_spacing.ravel()[:, None]
-        slopes = np.repeat(slope.ravel(), len(_POINTS))
+    held = WeakPrior.intercept_spread**-2
+    theta = counts.theta
+    for part in blocks(shape[0], shape[1] * len(theta)):
+        of_part = items.chosen(part)
+        right = counts.right[part]
+        responses = counts.responses if len(counts.responses) == 1 else counts.responses[part]
+        information = curvatures(curves_of(of_part, theta), responses)[0]
+        of_intercept, mixed, of_slope = (information @ theta**k for k in range(3))
+        alone = of_slope - mixed**2 / np.maximum(of_intercept, UNKNOWN)
+        stretch = np.sqrt(of_part.slope**2 + scale**2)
+        precision = alone * stretch**2 + 0.5 * WeakPrior.slope_spread**-2
+        sd = precision[:, None] ** -0.5
+        slope = scale * np.sinh(np.arcsinh(of_part.slope / scale)[:, None] + sd * _SLOPES)
+        spacing = sd * np.sqrt(slope**2 + scale**2)
+
+        at = of_part.chosen(np.repeat(np.arange(len(slope)), n_slopes))
+        at = at._replace(slope=slope.ravel())
+        right = np.repeat(right, n_slopes, axis=0)
+        if len(responses) > 1:
+            responses = np.repeat(responses, n_slopes, axis=0)
+        for _ in range(_TUNED.newton_steps):
+            curves = curves_of(at, theta)
+            residual = (right / curves.p - responses) * curves.s
+            precision = curvatures(curves, responses)[0].sum(axis=1) + held
+            step = (residual.sum(axis=1) - held * at.intercept) / precision
+            at = at._replace(intercept=at.intercept + np.clip(step, -2.0, 2.0))
+        sd = precision[:, None] ** -0.5
+        intercept = at.intercept[:, None] + sd * _POINTS
+        value = np.log(_WEIGHTS * sd) + 0.5 * _POINTS**2
+        value += (STEEP.at(at.slope).value + np.log(spacing).ravel())[:, None]
+        for k, of_point in enumerate(intercept.T):
+            log_p = log_probability(at._replace(intercept=of_point), theta)
+            log_wrong = log_p[:, 0]
+            of_answers = responses * log_wrong + right * (log_p[:, 1] - log_wrong)
+            value[:, k] += of_answers.sum(axis=1)
+        slopes = np.repeat(at.slope, len(_POINTS))
         flat = np.stack([slopes, intercept.ravel(), value.ravel()])
         table[:, part] = flat.reshape(3, -1, shape[1])
     return Points(*table)
-
-
-def _slopes(counts: Counts, items: Items, scale: float) -> tuple[Array, Array]:
-    """Slopes a evenly spaced in asinh(a/scale), and log ∂a by a step in standard errors."""
-    information = curvatures(curves_of(items, counts.theta), counts.responses)[0]
-    of_intercept, mixed, of_slope = (information @ counts.theta**k for k in range(3))
-    alone = of_slope - mixed**2 / np.maximum(of_intercept, UNKNOWN)
-    stretch = np.sqrt(items.slope**2 + scale**2)
-    precision = alone * stretch**2 + 0.5 * WeakPrior.slope_spread**-2
-    sd = precision[:, None] ** -0.5
-    centre = np.arcsinh(items.slope / scale)
-    slope = scale * np.sinh(centre[:, None] + sd * _SLOPES)
-    spacing = sd * np.sqrt(slope**2 + scale**2)
-    return slope, np.log(spacing)
-
-
-def _intercepts(counts: Counts, items: Items, slopes: Array) -> tuple[Array, Array]:
-    """Points of intercepts at each slope of the items, and their log likelihoods and weights.
-
-    Newton steps find the likeliest intercept, as far as the weak prior lets it go.
-    """
-    n = slopes.shape[1]
-    right = np.repeat(counts.right, n, axis=0)
-    responses = np.repeat(counts.responses, n, axis=0)
-    places = np.repeat(np.arange(len(slopes)), n)
-    at = items.chosen(places)._replace(slope=slopes.ravel())
-    held = WeakPrior.intercept_spread**-2
-    for _ in range(_TUNED.newton_steps):
-        curves = curves_of(at, counts.theta)
-        residual = (right / curves.p - responses) * curves.s
-        precision = curvatures(curves, responses)[0].sum(axis=1) + held
-        step = (residual.sum(axis=1) - held * at.intercept) / precision
-        at = at._replace(intercept=at.intercept + np.clip(step, -2.0, 2.0))
-    sd = precision[:, None] ** -0.5
-    intercepts = at.intercept[:, None] + sd * _POINTS
-    value = np.log(_WEIGHTS * sd) + 0.5 * _POINTS**2
-    value += STEEP.at(at.slope).value[:, None]
-    for k, intercept in enumerate(intercepts.T):
-        log_p = log_probability(at._replace(intercept=intercept), counts.theta)
-        log_wrong = log_p[:, 0]
-        of_answers = responses * log_wrong + right * (log_p[:, 1] - log_wrong)
-        value[:, k] += of_answers.sum(axis=1)
-    return intercepts, value
 
 
 def empirical_bayes(

@@ -103,12 +103,11 @@ class MarginalLikelihood:
         by_population = np.zeros((len(populations), 2))
         if grid is not self._standard:
             groups = self._with_synthetic(items, populations)
-            by_group = np.empty((len(groups), 2))
-            for k, (mean, sd) in enumerate(groups):
-                z = (self.nodes.theta - mean) / sd
-                by_node = np.stack([z / sd, z**2])
-                expected = by_node @ np.exp(grid.log_weights[k])
-                by_group[k] = (by_node - expected[:, None]) @ sums.node_mass[k]
+            mean, sd = np.array(groups).T[:, :, None]
+            z = (self.nodes.theta - mean) / sd
+            mass = sums.node_mass
+            beyond = mass - mass.sum(axis=1, keepdims=True) * np.exp(grid.log_weights)
+            by_group = np.stack([(z / sd * beyond).sum(axis=1), (z**2 * beyond).sum(axis=1)], 1)
             by_population = np.delete(by_group, SYNTHETIC, axis=0)
             # share of the wide part in the variance of synthetic ability
             wide = 1 - (groups[REAL].sd / groups[SYNTHETIC].sd) ** 2

@@ -196,7 +196,11 @@ def guide_of(
         own[:, 0, 0] += np.maximum(bend, -most)
     own = minus_missing_information(own, _inverses(own), information.missing)
     factor: Any = np.linalg.cholesky(_inverses(_positive(own)))
-    return Guide(mean.own, mean.shared, factor, loading, _inverse(rest))
+    # the information about what is shared is positive definite but for rounding
+    scale = np.sqrt(np.maximum(np.diag(rest), _ROUNDING))
+    values, vectors = np.linalg.eigh(_symmetric(rest / np.outer(scale, scale)))
+    root = vectors / np.sqrt(np.maximum(values, _ROUNDING)) / scale[:, None]
+    return Guide(mean.own, mean.shared, factor, loading, root @ root.T)
 
 
 def _positive(own: Array) -> Array:
@@ -231,11 +235,3 @@ def _inverses(matrices: Array) -> Array:
 
 def _symmetric(matrices: Array) -> Array:
     return (matrices + np.swapaxes(matrices, -1, -2)) / 2
-
-
-def _inverse(matrix: Array) -> Array:
-    """Inverse of a matrix that is positive definite but for rounding."""
-    scale = np.sqrt(np.maximum(np.diag(matrix), _ROUNDING))
-    values, vectors = np.linalg.eigh(_symmetric(matrix / np.outer(scale, scale)))
-    kept = vectors / np.sqrt(np.maximum(values, _ROUNDING))
-    return (kept @ kept.T) / np.outer(scale, scale)
