@@ -383,10 +383,7 @@ def largest_eigenvectors(
 
     By its products with the vectors of a Krylov space, ``most`` of them (Rayleigh & Ritz).
     """
-    if n <= most:  # the space is the whole one
-        basis = np.eye(n)
-        images = np.array([product(unit) for unit in basis])
-        return _on_basis(basis, images)
+    most = min(most, n)
     vector = np.random.default_rng(0).standard_normal(n)
     basis, images = np.zeros((2, most, n))
     for k in range(most):
@@ -397,12 +394,8 @@ def largest_eigenvectors(
             vector -= (basis[: k + 1] @ vector) @ basis[: k + 1]
         if np.linalg.norm(vector) < 1e-6 * np.linalg.norm(images[0]):  # few eigenvalues differ
             break
-    return _on_basis(basis[: k + 1], images[: k + 1])
-
-
-def _on_basis(basis: Array, images: Array) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors on an orthonormal basis, by the images of its vectors."""
-    values, vectors = np.linalg.eigh(basis @ images.T)
+    basis = basis[: k + 1]
+    values, vectors = np.linalg.eigh(basis @ images[: k + 1].T)
     return values, vectors.T @ basis
 
 
@@ -500,20 +493,15 @@ def cells_tested(patterns: Patterns) -> tuple[Floats, Floats] | None:
     if len(who) > most:
         who = np.sort(np.random.default_rng(0).choice(who, most, replace=False))
     right, tried = patterns.dense(who, items, np.float32)
-    enough = np.count_nonzero(tried, axis=1) >= _ONE_ABILITY.least_responses
-    right = right[enough]
-    tried = tried[enough]
-    asked = np.count_nonzero(tried, axis=0) >= _ONE_ABILITY.least_responses
-    right = right[:, asked]
-    tried = tried[:, asked]
-    n_right = right.sum(axis=0)
-    varied = (n_right > 0) & (n_right < tried.sum(axis=0))
-    if len(right) < _ONE_ABILITY.least_respondents or varied.sum() < _ONE_ABILITY.least_items:
+    rows = np.count_nonzero(tried, axis=1) >= _ONE_ABILITY.least_responses
+    columns = np.count_nonzero(tried[rows], axis=0) >= _ONE_ABILITY.least_responses
+    n_right = right[rows].sum(axis=0)
+    columns &= (n_right > 0) & (n_right < tried[rows].sum(axis=0))
+    if rows.sum() < _ONE_ABILITY.least_respondents or columns.sum() < _ONE_ABILITY.least_items:
         return None
-    right = right[:, varied]
-    tried = tried[:, varied]
-    answering = tried.any(axis=1)  # some answered only items that were left out
-    return (right, tried) if answering.all() else (right[answering], tried[answering])
+    rows &= tried[:, columns].any(axis=1)  # some answered only items that were left out
+    tested = np.ix_(rows, columns)
+    return right[tested], tried[tested]
 
 
 def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floats]:

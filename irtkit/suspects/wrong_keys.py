@@ -103,6 +103,27 @@ class _Bank(NamedTuple):
     weight: Array  # Probability that the item is an ordinary one.
     precision: float
 
+    @classmethod
+    def of(cls, curves: Array, kind: Any) -> _Bank:
+        """Curves of ordinary items, with their mean curve and a flat one at every difficulty.
+
+        Those together count as one more item.
+        """
+        from scipy.special import expit, logit
+
+        curves = np.clip(curves, _TUNED.error, 1 - _TUNED.error)
+        usual = logit(curves).mean(axis=0)
+        rise = usual - usual.mean()
+        further = [expit(slope * rise + _MOVED) for slope in _TUNED.rises]
+        all_curves = np.clip(np.vstack([curves, *further]), _TUNED.error, 1 - _TUNED.error)
+        n_further = len(all_curves) - len(curves)
+        return cls(
+            curves=all_curves,
+            kind=np.append(kind, np.full(n_further, -1)),
+            weight=np.append(np.ones(len(curves)), np.full(n_further, 1 / n_further)),
+            precision=np.inf,
+        )
+
     def likelihood(self, counts: _Counts) -> Array:
         """Log likelihood of the counts of each item, averaged over curves of other items."""
         from scipy.special import betaln
@@ -271,14 +292,7 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
     n_curves = min(len(places), _TUNED.curves)
     places = places[np.linspace(0, len(places) - 1, n_curves).round().astype(int)]
     kind = np.unique(np.hstack([right, tried]), axis=0, return_inverse=True)[1].ravel()
-    further = _further_curves(curves[places])
-    n_further = len(further)
-    bank = _Bank(
-        curves=np.clip(np.vstack([curves[places], further]), _TUNED.error, 1 - _TUNED.error),
-        kind=np.append(kind[places], np.full(n_further, -1)),
-        weight=np.append(np.ones(n_curves), np.full(n_further, 1 / n_further)),
-        precision=np.inf,
-    )
+    bank = _Bank.of(curves[places], kind[places])
     counts = sample = _Counts.of(right, tried, kind)
     if len(right) > _TUNED.items:
         every = slice(None, None, -(-len(right) // _TUNED.items))
@@ -312,15 +326,6 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
     table = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
     table = table.sort_values("log_bayes_factor", ascending=False, kind="stable")
     return KeyVerdict(table, min(share, _TUNED.most_wrong), findings)
-
-
-def _further_curves(curves: Array) -> Array:
-    """The mean curve of ordinary items and a flat one, at every difficulty: as one more item."""
-    from scipy.special import expit, logit
-
-    usual = logit(np.clip(curves, _TUNED.error, 1 - _TUNED.error)).mean(axis=0)
-    rise = usual - usual.mean()
-    return np.asarray(np.vstack([expit(slope * rise + _MOVED) for slope in _TUNED.rises]))
 
 
 def _probabilities(factor: Array) -> tuple[float, bool, Array]:
