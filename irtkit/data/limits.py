@@ -511,7 +511,14 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     variance = np.maximum(share * (1 - share), _ONE_ABILITY.least_square)
 
     # Scores with the best weights of items, whose slopes are in a plain score.
-    deviation = right - tried * _ease(right, tried)
+    ease = share
+    if tried.min() < tried.max():  # effects in the additive model of respondents and items
+        shares = tried / tried.sum(axis=1)[:, None]
+        of_item = tried.sum(axis=0) + _ONE_ABILITY.ridge
+        normal = np.diag(of_item).astype(np.float64) - tried.T @ shares
+        excess = right.sum(axis=0) - shares.T @ right.sum(axis=1)
+        ease = np.linalg.solve(normal, excess).astype(np.float32)
+    deviation = right - tried * ease
     score = deviation.sum(axis=1) / tried.sum(axis=1)
     deviation -= tried * score.mean()
     score = (score - score.mean()) / max(float(score.std()), 1e-6)
@@ -550,22 +557,6 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     sum_of_squares = float((products.astype(np.float64) ** 2).sum())
     beyond = sum_of_squares / (rows * columns) - (rows + columns + 1)
     return np.array([eigenvalue, beyond / 2]), expected
-
-
-def _ease(right: Floats, tried: Floats) -> Floats:
-    """Effects of items in the additive model of respondents and items, up to a constant.
-
-    Where all cells are answered, these are the proportions correct. Otherwise they allow for who
-    answered an item.
-    """
-    of_item = tried.sum(axis=0)
-    of_respondent = tried.sum(axis=1)
-    if tried.min() == tried.max():
-        return np.asarray(right.sum(axis=0) / of_item)
-    shares = tried / of_respondent[:, None]
-    normal = np.diag(of_item + _ONE_ABILITY.ridge).astype(np.float64) - tried.T @ shares
-    excess = right.sum(axis=0) - shares.T @ right.sum(axis=1)
-    return np.linalg.solve(normal, excess).astype(np.float32)
 
 
 def _basis(score: Floats, n_responses: float) -> Floats:

@@ -127,10 +127,29 @@ def _largest(parts: Fitted, threshold: float, top: int | None) -> Array:
         block = _block(parts, first, complete=complete)
         for second in range(first, starts.stop, _ITEMS_AT_ONCE):
             other = block if second == first else _block(parts, second, complete=complete)
-            more = _of_blocks(block, other, least)
-            if not more.shape[1]:
+            if block.answered is None or other.answered is None:
+                q3 = block.residual.T @ other.residual
+                n = np.full(q3.shape, len(block.residual), dtype=np.float32)
+            else:
+                # correlations over the respondents who answered both
+                n = block.answered.T @ other.answered
+                count = np.maximum(n, 1)
+                sums = block.residual.T @ other.answered
+                other_sums = block.answered.T @ other.residual
+                squares = (block.residual**2).T @ other.answered - sums**2 / count
+                other_squares = block.answered.T @ (other.residual**2) - other_sums**2 / count
+                common = block.residual.T @ other.residual - sums * other_sums / count
+                varied = (squares > _LEAST_SQUARES) & (other_squares > _LEAST_SQUARES)
+                size = np.sqrt(np.where(varied, squares * other_squares, 1))
+                q3 = np.where(varied, common / size, np.nan)
+            large = np.abs(q3) >= least  # not where it is NaN
+            if second == first:
+                large &= ~np.tri(len(q3), dtype=np.bool_)
+            j, k = np.nonzero(large & (n >= _LEAST_COMMON))
+            if not len(j):
                 continue
-            pairs = np.hstack([pairs, more])
+            values = (first + j, second + k, np.clip(q3[j, k], -1, 1), n[j, k])
+            pairs = np.hstack([pairs, np.stack(values, dtype=np.float64)])
             order = np.argsort(-np.abs(pairs[2]), kind="stable")[:top]
             pairs = pairs[:, order]
             if len(order) == top:
@@ -172,7 +191,6 @@ def _expected(parts: Fitted, items: Places, others: Places) -> Array:
 class _Block(NamedTuple):
     """Residuals of some items, 0 if missing, and standardised if all were answered."""
 
-    start: int
     residual: Singles
     answered: Singles | None  # None if all were.
 
@@ -188,33 +206,8 @@ def _block(parts: Fitted, start: int, *, complete: bool) -> _Block:
     varied = np.minimum(n_right, n_wrong) >= _LEAST_COMMON
     if not complete:
         answered = ((cells >= 0) & varied).astype(np.float32)
-        return _Block(start, residual * answered, answered)
+        return _Block(residual * answered, answered)
     residual -= residual.mean(axis=0)
     squares = (residual**2).sum(axis=0)
     size = np.where(varied & (squares > _LEAST_SQUARES), np.sqrt(squares), np.nan)
-    return _Block(start, (residual / size).astype(np.float32), None)
-
-
-def _of_blocks(block: _Block, other: _Block, least: float) -> Array:
-    """Item, other item, Q3 and number of respondents of pairs of two blocks, (4, n)."""
-    if block.answered is None or other.answered is None:
-        q3 = block.residual.T @ other.residual
-        n = np.full(q3.shape, len(block.residual), dtype=np.float32)
-    else:
-        # correlations over the respondents who answered both
-        n = block.answered.T @ other.answered
-        count = np.maximum(n, 1)
-        sums = block.residual.T @ other.answered
-        other_sums = block.answered.T @ other.residual
-        squares = (block.residual**2).T @ other.answered - sums**2 / count
-        other_squares = block.answered.T @ (other.residual**2) - other_sums**2 / count
-        common = block.residual.T @ other.residual - sums * other_sums / count
-        varied = (squares > _LEAST_SQUARES) & (other_squares > _LEAST_SQUARES)
-        size = np.sqrt(np.where(varied, squares * other_squares, 1))
-        q3 = np.where(varied, common / size, np.nan)
-    large = np.abs(q3) >= least  # not where it is NaN
-    if block.start == other.start:
-        large &= ~np.tri(len(q3), dtype=np.bool_)
-    j, k = np.nonzero(large & (n >= _LEAST_COMMON))
-    values = (block.start + j, other.start + k, np.clip(q3[j, k], -1, 1), n[j, k])
-    return np.stack(values, dtype=np.float64)
+    return _Block((residual / size).astype(np.float32), None)

@@ -139,7 +139,13 @@ def _highest(
     if method == "MAP":
         objective = log_likelihood - 0.5 * theta**2
     elif method == "WLE":
-        objective = log_likelihood + _log_weight(curves, tried)
+        # plus ∫ J/(2I) dθ, which is ½ log I without guessing
+        expected = np.maximum(total(curves.information, tried), _LEAST)
+        log_weight = 0.5 * np.log(expected)
+        if items.guessing.any():
+            rise = total(curves.bend, tried) / (2 * expected)
+            log_weight = cumulative_simpson(rise, x=theta, axis=1, initial=0)
+        objective = log_likelihood + log_weight
     highest = objective.argmax(axis=1)
     peak = objective.max(axis=1)
     as_high = peak - _AS_HIGH * np.maximum(np.abs(peak), 1)
@@ -226,15 +232,6 @@ def _information(
         curves = Curves(s, c + (1 - c) * s, c)
         information = curvatures(curves, tried, right)[0] @ items.discrimination**2
     return np.asarray(information + (method == "MAP"))
-
-
-def _log_weight(curves: ItemCurves, tried: Any) -> Array:
-    """∫ J/(2I) dθ by Simpson's rule, or ½ log I without guessing."""
-    information = np.maximum(total(curves.information, tried), _LEAST)
-    if not curves.items.guessing.any():
-        return np.asarray(0.5 * np.log(information))
-    slope = total(curves.bend, tried) / (2 * information)
-    return np.asarray(cumulative_simpson(slope, x=curves.theta, axis=1, initial=0))
 
 
 def _likelihood_interval(

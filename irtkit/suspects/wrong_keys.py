@@ -304,9 +304,16 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
         if ways is not None:
             _take_answers(factor, likely, ways, bank, kind)
         factor[scored] = -np.inf
-        share, is_many, p = _probabilities(factor)
+        share, _ = known_components(factor, _TUNED.most_wrong)
+        prior = min(max(share, _TUNED.least_wrong), _TUNED.most_wrong)
+        p = logistic(factor + np.log(prior / (1 - prior)))
         weight = np.append(np.maximum(1 - p[places], _TUNED.least_weight), bank.weight[n_curves:])
         bank = bank._replace(weight=weight)
+    # twice the log likelihood ratio of the share and of many wrong keys
+    shares = np.array([share, _TUNED.many_wrong])[:, None]
+    log_likelihood = np.logaddexp(np.log1p(-shares), np.log(shares) + factor).sum(axis=1)
+    ratio = 2 * (log_likelihood[0] - log_likelihood[1])
+    is_many = share > _TUNED.many_wrong and ratio > Z95**2
     findings = []
     if scored.any():
         findings.append(Finding("scores-without-keys", "note", {"n": int(scored.sum())}))
@@ -326,22 +333,6 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
     table = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
     table = table.sort_values("log_bayes_factor", ascending=False, kind="stable")
     return KeyVerdict(table, min(share, _TUNED.most_wrong), findings)
-
-
-def _probabilities(factor: Array) -> tuple[float, bool, Array]:
-    """Share of wrong keys, whether it is surely large, and the probability that each is wrong.
-
-    ``factor`` has the log Bayes factors of items.
-    """
-
-    def log_likelihood(share: float) -> float:
-        return float(np.logaddexp(np.log1p(-share), np.log(share) + factor).sum())
-
-    share, _ = known_components(factor, _TUNED.most_wrong)
-    gain = log_likelihood(share) - log_likelihood(_TUNED.many_wrong)
-    is_many = share > _TUNED.many_wrong and 2 * gain > Z95**2
-    prior = min(max(share, _TUNED.least_wrong), _TUNED.most_wrong)
-    return share, is_many, logistic(factor + np.log(prior / (1 - prior)))
 
 
 def _take_answers(
