@@ -30,7 +30,6 @@ from irtkit.selection.subset import Selection, select_items
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pandas as pd
 
 _WORDS = ("threshold", "right", "wrong", "missing", "score_range")  # How marks were read.
 _QUIET = 1.0  # Seconds without news after which no sample is on its way.
@@ -203,13 +202,20 @@ class Adaptive:
 
     async def complete_task(self) -> dict[str, Any]:
         """Return the score and what it is made of, for the log."""
+        import pandas as pd
+
         run = self._run.get()
         answers = run.answers
         if not answers:  # Inspect keeps nothing of such a run
             return {}
         test = run.test
+        misfits = test.misfits
+        misfit = misfits[min(len(answers), len(misfits) - 1)]
+        chosen = pd.DataFrame({CHOSEN + run.task: [misfit]}, [run.model])
+        labels = [in_task(run.task, label) for label in answers]
+        log = ResponseMatrix([[*answers.values()]], [run.model], labels)
         with _noting() as notes:
-            scored = self._scored(run).iloc[0]
+            scored = score(log.with_tables(respondent_table=chosen), self._result).iloc[0]
         most = len(test.misfits) - 1
         ended = "all asked" if len(answers) >= most else "none left"
         return {
@@ -228,17 +234,6 @@ class Adaptive:
             "waited": run.waited,
         }
 
-    def _scored(self, run: _Run) -> pd.DataFrame:
-        """Score of the answers, as of those in the log."""
-        import pandas as pd
-
-        misfits = run.test.misfits
-        misfit = misfits[min(len(run.answers), len(misfits) - 1)]
-        chosen = pd.DataFrame({CHOSEN + run.task: [misfit]}, [run.model])
-        labels = [in_task(run.task, label) for label in run.answers]
-        answers = ResponseMatrix([[*run.answers.values()]], [run.model], labels)
-        return score(answers.with_tables(respondent_table=chosen), self._result)
-
     def _answer(self, label: str, scores: dict[str, Any]) -> float:
         """Answer that the scores of a sample stand for, as the fit was read, NaN if missing."""
         source = self._result.saved_responses.source
@@ -251,8 +246,8 @@ class Adaptive:
                 f"item {short(label)} has several scores: {first_names(metrics)}. Fit the logs "
                 f"with metric={metrics[0]!r} (--metric {metrics[0]}) or another of them"
             )
-        answer = marks[metrics[0]] if metrics else None
-        if answer is None or math.isnan(answer):
+        answer: Any = marks[metrics[0]] if metrics else math.nan
+        if math.isnan(answer):
             return math.nan
         words: Any = {name: settings[name] for name in _WORDS if name in settings}
         return float(ResponseMatrix([[answer]], items=[label], **words).scores[0, 0])

@@ -123,30 +123,32 @@ def _asked(responses: ResponseMatrix, abilities: Any) -> _Asked:
     require("abilities=", responses)
     table = responses.item_table
     has_tasks = table is not None and "task" in table.columns
+    structure = "task"
+    n_abilities = 0
+    tasks_given = abilities
     if isinstance(abilities, int | np.integer):
         check_whole("abilities", abilities, 1, most=max(responses.n_items // 3, 1))
-        asked = _Asked("exploratory", int(abilities), None)
+        structure = "exploratory"
+        n_abilities = int(abilities)
+        tasks_given = "task"
     elif isinstance(abilities, str):
         check_one_of("abilities", abilities, ("auto", "task", "bifactor"))
-        asked = _Asked(abilities, 0, None)
+        structure = abilities
+        tasks_given = "task"
         if abilities != "auto" and not has_tasks:
             raise ValueError(
                 f"abilities={abilities!r} needs the task of every item, a column 'task' of the "
                 "item table. Use abilities={item: task, …} or abilities='auto'"
             )
-    else:
-        asked = _Asked("task", 0, None)
-    is_mapping = not isinstance(abilities, int | np.integer | str)
-    if not has_tasks and not is_mapping:
-        return asked
+    if not has_tasks and isinstance(tasks_given, str):
+        return _Asked(structure, n_abilities, None)
 
-    given = abilities if is_mapping else "task"
-    labels = by_label("abilities", given, responses.items, responses, "ability", "item")
+    labels = by_label("abilities", tasks_given, responses.items, responses, "ability", "item")
     lacking = [
         item for item, label in zip(responses.items, labels, strict=True) if is_missing_label(label)
     ]
     tasks = None if lacking else tuple(map(str, labels))
-    if asked.structure in {"task", "bifactor"}:
+    if structure in {"task", "bifactor"}:
         if lacking:
             named = short(lacking[0])
             raise ValueError(f"abilities must name an ability of every item, and {named} lacks one")
@@ -154,7 +156,7 @@ def _asked(responses: ResponseMatrix, abilities: Any) -> _Asked:
             raise ValueError(
                 "abilities must name two abilities or more, and all items have the same one"
             )
-    return asked._replace(tasks=tasks)
+    return _Asked(structure, n_abilities, tasks)
 
 
 def cells_of(patterns: Patterns, settings: Settings) -> Cells:

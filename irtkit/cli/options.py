@@ -207,16 +207,6 @@ _KINDS = {
 class _Option(click.Option):
     section = "Options"
 
-    def short(self) -> tuple[str, str] | None:
-        """The row of a help without --help-all: None, or of reading what the text begins with."""
-        name, text = _row(self)
-        if self.section == "Options":
-            return name, text
-        if self.name not in _USUAL:
-            return None
-        beginning = re.split(r"[:.] |, or ", text)[0]
-        return name, beginning.rstrip(".") + "."
-
 
 def options(text: str) -> Iterator[_Option]:
     """Options that a text declares, one to a line, as ``--name WORD=default  Help``.
@@ -326,11 +316,15 @@ class _Help(click.Command):
         """Return names and texts of the options by section."""
         texts: dict[str, Rows] = {"Options": [], "Reading": [], "Advanced": []}
         for param in self.get_params(ctx):
-            if isinstance(param, _Option):
-                row = _row(param) if SHOW_ALL in ctx.meta else param.short()
-                texts[param.section] += [] if row is None else [row]
-            elif isinstance(param, click.Option):
-                texts["Options"].append(_row(param))
+            if not isinstance(param, click.Option):
+                continue
+            section = getattr(param, "section", "Options")
+            name, text = _row(param)
+            if section == "Options" or SHOW_ALL in ctx.meta:
+                texts[section].append((name, text))
+            elif param.name in _USUAL:
+                beginning = re.split(r"[:.] |, or ", text)[0]
+                texts[section].append((name, beginning.rstrip(".") + "."))
         return texts
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -400,7 +394,7 @@ class Group(_Help, click.Group):
 
         declared_options = list(options(text))
         params += declared_options
-        if any(option.short() is None for option in declared_options):
+        if any(option.section != "Options" for option in declared_options):
             shown = "Show all options. See also irtkit help reading."
             how = {"is_flag": True, "is_eager": True, "expose_value": False, "help": shown}
             params.append(click.Option(["--help-all"], callback=_show_all, **how))

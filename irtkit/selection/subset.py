@@ -257,7 +257,17 @@ class Selection(Printed):
         import pandas as pd
 
         rows: list[tuple[float, float, float]] = []
-        for error, variance, weight in zip(*self._errors(), strict=True):
+        for size in self._sizes:
+            folds = []
+            for fold in self.held:
+                cells = self.cells.chosen(fold.rows)
+                first = fold.ranking[:size]
+                score, of_score = expected_scores(fold.items, cells, first)
+                of_fold, scale = cells.weights(first)
+                folds.append(
+                    np.stack([scale * (score - cells.score), scale**2 * of_score, of_fold])
+                )
+            error, variance, weight = np.concatenate(folds, axis=1)
             misfit = np.sqrt(added_variance(error, variance, weight))
             model_error = np.sqrt(weighted_mean(variance, weight))
             rows.append((root_mean_square(error, weight), float(model_error), float(misfit)))
@@ -375,21 +385,6 @@ class Selection(Printed):
     @property
     def _sizes(self) -> list[int]:
         return [*(size for size in SIZES if size < len(self.items)), len(self.items)]
-
-    def _errors(self) -> tuple[Array, Array, Array]:
-        """Errors of held-out scores, their variances under the model, and weights, by size."""
-        errors_of_folds = []
-        for rows, items, ranking in self.held:
-            cells = self.cells.chosen(rows)
-            for size in self._sizes:
-                expected, variance = expected_scores(items, cells, ranking[:size])
-                weight, scale = cells.weights(ranking[:size])
-                error = scale * (expected - cells.score)
-                errors_of_folds.append(np.stack([error, scale**2 * variance, weight]))
-        by_size = [errors_of_folds[k :: len(self._sizes)] for k in range(len(self._sizes))]
-        joined = [np.concatenate(part, axis=1) for part in by_size]
-        errors, variances, weights = np.stack(joined, axis=1)
-        return errors, variances, weights
 
     def shown(self) -> Shown:
         """Return the selected items, and how well they predict the full score."""
