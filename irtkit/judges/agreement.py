@@ -67,9 +67,10 @@ def _correlation(answers: Ratings, *marks: Array) -> tuple[float, float, float]:
     """Return the correlation of two marks of each answer, its error, and p-value."""
     from scipy.stats import zscore
 
-    pair = np.where(np.isnan(np.sum(marks, axis=0)), np.nan, marks)
-    if np.count_nonzero(~np.isnan(pair[0])) < _LEAST_PAIRS:
+    is_known = ~np.isnan(marks).any(axis=0)
+    if is_known.sum() < _LEAST_PAIRS:
         return np.nan, np.nan, np.nan
+    pair = np.where(is_known, marks, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         first, second = zscore(pair, axis=1, nan_policy="omit")
     return _slope(answers, first, second[:, None])
@@ -105,11 +106,10 @@ def agreement(answers: Ratings) -> tuple[Array, Array, NDArray[np.str_]]:
     weights = np.linalg.eigh(of_others).eigenvectors[..., -1] * is_other
     direction = np.linalg.eigh(surety).eigenvectors[:, -1]
     weights *= np.copysign(1.0, weights @ direction)[:, None]
-    total = filled @ weights.T
+    total_weight = ~np.isnan(standard) @ np.abs(weights.T)
     with np.errstate(invalid="ignore"):
-        consensus = total / (~np.isnan(standard) @ np.abs(weights.T))
-    both = zip(standard.T, consensus.T, strict=True)
-    agreed = [_correlation(answers, *marks_of) for marks_of in both]
+        consensus = filled @ weights.T / total_weight
+    agreed = [_correlation(answers, standard[:, k], consensus[:, k]) for k in range(n_judges)]
     correlation, error, p = np.transpose(agreed)
     is_sure = p < _LEVEL / n_judges
     votes = np.sign(correlation[is_sure])

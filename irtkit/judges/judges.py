@@ -42,7 +42,6 @@ _STANDINGS = {
 }
 """Findings by how a judge stands to the others."""
 _FAULTY = ("noise", "reversed", "constant")  # Their marks say nothing about preferences of others.
-_TO_DROP = ("judge-noise", "judge-reversed", "judge-constant")
 _GOOD = ("usable", "agrees with others")
 
 
@@ -414,15 +413,16 @@ def _findings(
     if is_sound and reliability.judge > reliability.system:
         values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
         findings.append(Finding("severities-exceed-systems", "warning", values))
-    systems = np.array(matrix.respondents, object)
-    limited = {code: names[standing == word] for word, code in _STANDINGS.items()}
-    limited["judged-once"] = systems[rated.sums(None, SYSTEM) == 1]
-    for code, labels in limited.items():
-        if len(labels):
-            values = {"n": len(labels), "names": [*labels]}
-            drop = ask("drop", drop=[*labels])
-            remedies = (drop,) if code in _TO_DROP else ()
-            findings.append(Finding(code, "warning", values, remedies))
+    for word, code in _STANDINGS.items():
+        labels = names[standing == word].tolist()
+        if labels:
+            values = {"n": len(labels), "names": labels}
+            remedies = [ask("drop", drop=labels)] if word in _FAULTY else []
+            findings.append(Finding(code, "warning", values, tuple(remedies)))
+    once = np.array(matrix.respondents)[rated.sums(None, SYSTEM) == 1].tolist()
+    if once:
+        values = {"n": len(once), "names": once}
+        findings.append(Finding("judged-once", "warning", values))
     return findings
 
 

@@ -106,20 +106,24 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     weight = 1 - shared * n_marks
     marks = ratings.mark - shared * ratings.by_answer(ratings.mark)
     cells = ratings.sums(weight, SYSTEM, ITEM)
-    of_systems, of_items = (
-        np.column_stack([ratings.sums(weight, facet, JUDGE), ratings.sums(marks, facet)])
-        for facet in (SYSTEM, ITEM)
-    )
+    sums = []
+    for facet in (SYSTEM, ITEM):
+        of_judges = ratings.sums(weight, facet, JUDGE)
+        of_marks = ratings.sums(marks, facet)
+        sums.append(np.column_stack([of_judges, of_marks]))
+    of_systems, of_items = sums
     scale = 1 / np.maximum(cells.sum(axis=0), _RIDGE)
     scaled = cells * scale
     diagonal = cells.sum(axis=1) * (1 + _RIDGE)
-    left = np.diag(np.maximum(diagonal, _RIDGE)) - scaled @ cells.T
+    left = np.diag(np.maximum(diagonal, _RIDGE))
+    left -= scaled @ cells.T
     systems = solve(left, of_systems - scaled @ of_items, assume_a="pos")
     items = scale[:, None] * (of_items - cells.T @ systems)
     swept = np.vstack([systems, items])
-    taken = np.vstack([of_systems, of_items])[:, :-1].T @ swept
-    information = np.diag(ratings.sums(None, JUDGE))
-    information = information - ratings.products(np.sqrt(shared)) - taken[:, :-1]
+    taken = np.vstack(sums)[:, :-1].T @ swept
+    n_of_judges = np.diag(ratings.sums(None, JUDGE))
+    information = n_of_judges - ratings.products(np.sqrt(shared))
+    information -= taken[:, :-1]
     inverse: Any = pinvh(information, atol=_NULL * len(marks))
     unknown = np.eye(len(inverse)) - information @ inverse
     apart = np.abs(unknown[:, None] - unknown).sum(axis=2)
@@ -127,8 +131,9 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     lenience = inverse @ (ratings.sums(marks, JUDGE) - taken[:, -1])
     coefficients = np.append(-lenience, 1.0)
     effects = systems @ coefficients, items @ coefficients
-    expected = [of[places] for of, places in zip((*effects, lenience), ratings.places, strict=True)]
-    residual = ratings.mark - np.sum(expected, axis=0)
+    residual = ratings.mark.copy()
+    for effect, places in zip((*effects, lenience), ratings.places, strict=True):
+        residual -= effect[places]
     of_answer = ratings.by_answer(residual)
     scores = residual - shared * of_answer
     variance = _clustered(ratings, scores, swept[:, :-1] @ inverse, inverse)
