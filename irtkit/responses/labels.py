@@ -219,8 +219,8 @@ class Labels:
 
         parts = [self._columns[k].numbers(column) for k, column in enumerate(columns)]
         which = parts[0]
-        for k, values in enumerate(parts[1:]):
-            places, pairs = pd.factorize(which << 32 | values)
+        for k, part in enumerate(parts[1:]):
+            places, pairs = pd.factorize(which << 32 | part)
             of_pairs = self._rows[k]
             of_block = [of_pairs.setdefault(pair, len(of_pairs)) for pair in pairs.tolist()]
             which = np.array(of_block, np.int64)[places]
@@ -233,8 +233,8 @@ class Labels:
             rows = rows[~pd.Series(which[rows]).duplicated()]
             texts = list[list[str]]()
             plain = list[list[str]]()
-            for k, values in enumerate(parts):
-                of_column = values[rows].tolist()
+            for k, part in enumerate(parts):
+                of_column = part[rows].tolist()
                 texts.append([self._columns[k].texts[n] for n in of_column])
                 plain.append([self._columns[k].plain[n] for n in of_column])
             new = map(self._number, zip(*texts, strict=True), zip(*plain, strict=True))
