@@ -27,17 +27,17 @@ from difficulty|irf|-slope * location|slope * location|test_irf.py
 expected counts|quadrature/engines|*= frequency / mass|/= mass|quadrature
 expected counts|quadrature/engines|right - tried * p)|right - tried * s)|quadrature
 weak prior|calibration/priors|{0: -location, 1|{0: location, 1|calibration/test_priors.py
-weak prior|calibration/priors|(self.df + 1) * np|self.df * np|calibration/test_priors.py
-weak prior|calibration/priors|(1 + self.chance_w|(self.chance_w|calibration/test_priors.py
-SE of b|calibration/standard_errors|+ 2 * b * cov|- 2 * b * cov|calibration/test_references.py
-SE of c|calibration/standard_errors|- c)) ** 2 *|- c)) *|calibration/test_references.py
+weak prior|calibration/priors|(df + 1) * np|df * np|calibration/test_priors.py
+weak prior|calibration/priors|Beta(1 + right|Beta(right|calibration/test_priors.py
+SE of b|calibration/standard_errors|+ 2 * locations * mixed|- 2 * locations * mixed|calibration/test_references.py
+SE of c|calibration/standard_errors|by_logit**2 * cov|by_logit * cov|calibration/test_references.py
 AIC|calibration/result|+ 2 * self.n_parameters|+ self.n_parameters|calibration/test_result.py
-BIC|calibration/result|np.log(n))|np.log(n + 1))|calibration/test_result.py
+BIC|calibration/result|np.log(n)|np.log(n + 1)|calibration/test_result.py
 SD of EAP|quadrature/posterior|second - self.mean**2|second + self.mean**2|scoring
 WLE|scoring/abilities|asarray(0.5 * np.log(inf|asarray(np.log(inf|scoring
-paired SE|systems/paired|len(sums)) / n**2|len(sums)) / (n + 1) ** 2|systems/test_comparison.py systems/test_gate.py
+paired SE|systems/paired|(n) / n**2|(n) / (n + 1) ** 2|systems/test_comparison.py systems/test_gate.py
 paired SE|systems/paired|(n_clusters - 1, 1)|(n_clusters, 1)|systems/test_comparison.py systems/test_gate.py
-Q3|diagnostics/q3|- sums * their|+ sums * their|diagnostics/test_fit_statistics.py
+Q3|diagnostics/q3|- sums * other|+ sums * other|diagnostics/test_fit_statistics.py
 z of infit|diagnostics/item_statistics|(1 - 3 * p|(1 - 2 * p|diagnostics
 FDR step-up|data/slopes|y_control(p[tested])|y_control(2 * p[tested])|test_slopes.py
 """  # noqa: E501

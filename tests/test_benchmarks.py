@@ -160,6 +160,15 @@ def test_false_alarms_on_systems_are_counted(study):
     assert curve["formula"] > 0.9
 
 
+@of("mutations")
+def test_every_mutation_is_of_what_is_there_once(study):
+    for row in study.MUTATIONS.strip().splitlines():
+        _, module, old, _, tests = row.split("|")
+        source = BENCHMARKS.parent / "irtkit" / f"{module}.py"
+        assert source.read_text(encoding="utf-8").count(old) == 1, row
+        assert all((BENCHMARKS.parent / "tests" / name).exists() for name in tests.split()), row
+
+
 SMALL, LARGE = ("liver-disorders", "sat", "diabetes"), ("tptp", "SST", "optdigits")
 DRAWS = {"SST": 15, "optdigits": 5, "tptp": 20, "liver-disorders": 5}
 WORST = {"diabetes": 0.002, "liver-disorders": 0.01, "optdigits": 0.04}
