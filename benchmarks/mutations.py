@@ -34,7 +34,7 @@ SE of c|calibration/standard_errors|by_logit**2 * cov|by_logit * cov|calibration
 AIC|calibration/result|+ 2 * self.n_parameters|+ self.n_parameters|calibration/test_result.py
 BIC|calibration/result|np.log(n)|np.log(n + 1)|calibration/test_result.py
 SD of EAP|quadrature/posterior|second - self.mean**2|second + self.mean**2|scoring
-WLE|scoring/abilities|asarray(0.5 * np.log(inf|asarray(np.log(inf|scoring
+WLE|scoring/abilities|weight = 0.5 * np.log(exp|weight = np.log(exp|scoring
 paired SE|systems/paired|(n) / n**2|(n) / (n + 1) ** 2|systems/test_comparison.py systems/test_gate.py
 paired SE|systems/paired|(n_clusters - 1, 1)|(n_clusters, 1)|systems/test_comparison.py systems/test_gate.py
 Q3|diagnostics/q3|- sums * other|+ sums * other|diagnostics/test_fit_statistics.py
