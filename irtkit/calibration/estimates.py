@@ -12,7 +12,7 @@ from irtkit.calibration.calibrated import mixed
 from irtkit.calibration.priors import ItemPrior, WeakPrior
 from irtkit.calibration.result import FitResult, Quadrature, Settings
 from irtkit.calibration.standard_errors import item_errors
-from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensionality
+from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, dimensionality
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, proportion_score
 from irtkit.findings import Finding, Remedy
 from irtkit.irf import OF_LEVELS, Z95, ItemParameters, Items, ModelName, logistic
@@ -159,7 +159,7 @@ def result_of(
     n_items = len(counts.item_responses)
     mean, sd = estimates.population or (0.0, 1.0)
 
-    def of_items(values: Any) -> Any:
+    def of_all_items(values: Any) -> Any:
         table = np.full((n_items, *values.shape[1:]), np.nan)
         table[columns] = values
         return table
@@ -167,15 +167,15 @@ def result_of(
     slope, intercept, logits = estimates.items[:3]
     if estimates.items.levels is not None:
         intercept = estimates.items.mean_intercept
-    slope = of_items(slope)
-    intercept = of_items(intercept)
+    slope = of_all_items(slope)
+    intercept = of_all_items(intercept)
     if estimates.common_slope:
         slope[:] = estimates.items.slope[0]
     ability = np.full(len(synthetic), mean)
     ability[specification.rows] = estimates.ability
     posterior_sd = np.where(synthetic, estimates.synthetic_sd, sd)
     posterior_sd[specification.rows] = estimates.ability_se
-    items = Items(slope, intercept, None if logits is None else of_items(logits))
+    items = Items(slope, intercept, None if logits is None else of_all_items(logits))
     estimates = estimates._replace(ability=ability)
     stretch = _stretch(estimates, items, patterns, model)
     status = _status(estimates, items, specification, by_chance=by_chance)
@@ -195,11 +195,13 @@ def result_of(
     posterior = estimates.posterior
     if joint is not None:
         joint = joint._replace(
-            alone=of_items(joint.alone), moves=np.nan_to_num(of_items(joint.moves))
+            alone=of_all_items(joint.alone), moves=np.nan_to_num(of_all_items(joint.moves))
         )
         joint = joint.stretched(stretch, unit_slopes=model == "Rasch")
     if posterior is not None:
-        posterior = posterior.of_all(of_items, specification.rows, synthetic, posterior_sd, stretch)
+        posterior = posterior.of_all(
+            of_all_items, specification.rows, synthetic, posterior_sd, stretch
+        )
     settings = replace(
         specification.settings,
         prior=estimates.prior,
@@ -385,41 +387,7 @@ def _status(
     return status
 
 
-def concluded(
-    result: FitResult,
-    patterns: Patterns,
-    guessing: AtChance | None,
-    *,
-    by_chance: bool,
-    counted_anew: bool = False,
-    levels: Mask | None = None,
-    notes: tuple[Finding, ...] = (),
-) -> FitResult:
-    """The result with its findings, the gravest first, and its components.
-
-    ``by_chance`` says that accuracies differ by chance only, which can happen with clear abilities
-    if many items are inverted. ``counted_anew`` says that repeated trials agree and have less
-    weight. ``levels`` are the items with ordered levels, None if the model has none. ``notes`` are
-    findings of reading the responses.
-    """
-    ability = (result.ability - result.latent_mean) / result.latent_sd
-    fixed = None if result.anchors is None else result.anchors.fixed
-    counted = patterns
-    if patterns.scored is not None:
-        counted = patterns.with_trial_correlation(result.correlation_by_item)
-        weights = 1 / np.asarray(result.dispersion)
-        counted = counted.with_item_weights(np.nan_to_num(weights, nan=1))
-    structure = connectivity_of(counted, result.parameters, ability, result.latent_sd, fixed)
-    chances = {"by_chance": by_chance, "counted_anew": counted_anew}
-    findings = of_guessing(result, guessing)
-    findings += _of_items(result, patterns)
-    findings += _of_systems(result, patterns, counted, structure, **chances)
-    if levels is not None:
-        findings += _of_levels(result, patterns, levels)
-    return replace(result, findings=(*findings, *notes), components=structure[0])
-
-
-def _of_levels(result: FitResult, patterns: Patterns, levels: Mask) -> Iterator[Finding]:
+def of_levels(result: FitResult, patterns: Patterns, levels: Mask) -> Iterator[Finding]:
     """Levels that nobody reached, and items of other kinds next to those with levels."""
     parameters = result.parameters
     n_items = len(levels)
@@ -477,7 +445,7 @@ def _named(result: FitResult, which: Mask) -> dict[str, Any]:
     return {"n": len(labels), "n_items": len(which), "items": labels}
 
 
-def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
+def of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     """A search that found no maximum, drifted items, and what the responses do not determine.
 
     Responses to n items are 2ⁿ patterns, with 2ⁿ − 1 free probabilities, however many respondents
@@ -569,7 +537,7 @@ def of_any_systems(
         yield Finding("near-duplicates", "note", values, remedies)
 
 
-def _of_systems(
+def of_systems(
     result: FitResult,
     patterns: Patterns,
     counted: Patterns,
@@ -578,7 +546,12 @@ def _of_systems(
     by_chance: bool,
     counted_anew: bool,
 ) -> Iterator[Finding]:
-    """Respondents that are hardly linked, few, or alike, and what one ability does not explain."""
+    """Respondents that are hardly linked, few, or alike, and what one ability does not explain.
+
+    ``by_chance`` says that accuracies differ by chance only, which can happen with clear abilities
+    if many items are inverted. ``counted_anew`` says that repeated trials agree and have less
+    weight.
+    """
     parts, linked, gap = structure
     if parts is not None:
         counts = [np.bincount(part, minlength=parts.n + 1)[1:] for part in parts]

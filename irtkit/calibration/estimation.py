@@ -22,7 +22,10 @@ from irtkit.calibration.errors import dispersed, widened
 from irtkit.calibration.estimates import (
     Estimates,
     Specification,
-    concluded,
+    of_guessing,
+    of_items,
+    of_levels,
+    of_systems,
     result_of,
     unbounded_items,
 )
@@ -53,7 +56,7 @@ from irtkit.calibration.search import (
     starting_slopes,
 )
 from irtkit.checks import short
-from irtkit.data.limits import at_chance, no_ability_differences
+from irtkit.data.limits import at_chance, connectivity_of, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import REAL, Patterns, merged, part_of, patterns_of
 from irtkit.irf import OF_LEVELS, Items
@@ -98,25 +101,38 @@ def fitted(
     """
     specification = specified(responses, model, settings, method, anchors)
     patterns = specification.patterns
+    levels = specification.levels
     estimates = _estimated(specification, mesh, report)
-    counted = specification.counted(estimates.trial_correlation or 0.0)
+    correlation = estimates.trial_correlation
+    counted = specification.counted(correlation or 0.0)
     duplicates = near_duplicates(patterns)
     by_chance = no_ability_differences(counted, duplicates.n_eff)
     result = result_of(specification, estimates, duplicates, by_chance=by_chance)
+    fixed = None
     if anchors is not None:
         fixed = specification.is_fixed
         tested = anchors_of(result, responses, anchors, fixed, estimates.population_se)
         result = replace(result, anchors=tested)
     result = widened(dispersed(result, patterns), patterns)
-    return concluded(
-        result,
-        patterns,
-        at_chance(counted, responses.item_table),
+
+    weighed = patterns
+    if patterns.scored is not None:
+        weights = 1 / np.asarray(result.dispersion)
+        weighed = patterns.with_trial_correlation(result.correlation_by_item)
+        weighed = weighed.with_item_weights(np.nan_to_num(weights, nan=1))
+    ability = (result.ability - result.latent_mean) / result.latent_sd
+    structure = connectivity_of(weighed, result.parameters, ability, result.latent_sd, fixed)
+    # the gravest first
+    findings = of_guessing(result, at_chance(counted, responses.item_table))
+    findings += of_items(result, patterns)
+    findings += of_systems(
+        *(result, patterns, weighed, structure),
         by_chance=by_chance,
-        counted_anew=bool(estimates.trial_correlation and settings.trial_correlation is None),
-        levels=specification.levels,
-        notes=notes,
+        counted_anew=bool(correlation and settings.trial_correlation is None),
     )
+    if levels is not None:
+        findings += of_levels(result, patterns, levels)
+    return replace(result, findings=(*findings, *notes), components=structure[0])
 
 
 def specified(

@@ -336,7 +336,7 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     sums = np.zeros((2, len(theta)))
     for part in blocks(len(items.slope), len(theta)):
         of_part = narrow.chosen(part)
-        share = curvatures(curves_of(of_part, at), np.float32(1))[0]
+        share = np.maximum(curvatures(curves_of(of_part, at), np.float32(1))[0], 0)  # rounding
         square = (of_part.slope / np.float32(steepest)) ** 2
         powers = np.stack([square, square**5])
         sums += (powers * weights[part]) @ share
