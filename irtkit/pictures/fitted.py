@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from irtkit.pictures.picture import Shape
 
 _LEVEL_COLOURS = ("item", "odd", "ink", "rule")  # Of neighbouring levels, whose peaks differ.
-_SHARES = Axis(-0.03, 1.03, ticks=tuple((k / 4, f"{25 * k}%") for k in range(5)))
+_PERCENT = ((0.0, "0%"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1.0, "100%"))
+_SHARES = Axis(-0.03, 1.03, ticks=_PERCENT)
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,8 @@ def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
     places = chosen[has_levels] if of_levels else chosen
     points, tried = result.patterns.dense(np.flatnonzero(result.answering), places)
     worst, step = _scale_of_marks(result)
-    every_mark = worst[places] + points / np.maximum(tried, 1) * top[places] * step[places]
+    levels = points / np.maximum(tried, 1) * top[places]
+    every_mark = worst[places] + levels * step[places]
     given = np.round(every_mark[tried > 0], 6)
     center, count = np.unique(given, return_counts=True)
     name = "mark" if of_levels else "score"
@@ -282,7 +284,8 @@ def item_map(result: FitResult, suspects: pd.DataFrame) -> Picture:
     kind = kinds_of(result, suspects)
     ordinary = shown & (kind == 0)
     usual = usual_axis("", a[ordinary])
-    y = axis_over("discrimination", [usual.low, usual.high, -_LAYOUT.below * usual.high])
+    below = -_LAYOUT.below * usual.high
+    y = axis_over("discrimination", [usual.low, usual.high, below])
     x = _difficulty_axis(result, b[ordinary], "difficulty")
     without = "all systems right, or none, or no answer"
     return _of_items("Difficulty and discrimination of items", x, y, b, a, kind, shown, without)
@@ -344,9 +347,12 @@ def task_heatmap(board: pd.DataFrame, n: int) -> Picture:
     table = board[[f"score_{name}" for name in tasks]].to_numpy(np.float64)
     scores = table.ravel()
     row, column = np.indices(table.shape, np.float64).reshape(2, -1)
+    left = column - 0.5
+    upper = row - 0.5
+    systems = map(str, board.index)
     x = Axis(-0.5, len(tasks) - 0.5, ticks=tuple(enumerate(tasks)))
-    y = Axis(len(board) - 0.5, -0.5, ticks=tuple(enumerate(map(str, board.index))))
-    cells = Mark("cells", "item", column - 0.5, row - 0.5, column + 0.5, row + 0.5, shade=scores)
+    y = Axis(len(board) - 0.5, -0.5, ticks=tuple(enumerate(systems)))
+    cells = Mark("cells", "item", left, upper, left + 1, upper + 1, shade=scores)
     texts = tuple(f"{100 * score:.0f}" for score in scores)
     words = Mark("words", "ink", column, row, words=texts)
     caption = f"{_first_of(board, n)} Scores are in per cent."
@@ -440,8 +446,10 @@ def precision(result: FitResult, ability: str | None = None) -> Picture:
     seen = np.unique(np.round(of_real, 3))
     floor = np.zeros_like(seen)
     line = Mark("line", "item", points, values)
-    systems = Mark("segments", "ink", seen, floor, seen, floor + 0.03 * y.high)
-    caption = f"{caption_of(counted(len(of_real), 'system'))} {measured}."
+    top = np.full_like(seen, 0.03 * y.high)
+    systems = Mark("segments", "ink", seen, floor, seen, top)
+    caption = caption_of(counted(len(of_real), "system"))
+    caption += f" {measured}."
     return Picture("Information of all items along ability", x, y, (line, systems), caption)
 
 

@@ -64,7 +64,8 @@ class Axis(NamedTuple):
             return list(self.ticks)
         least = (self.high - self.low) / most
         power = 10.0 ** math.floor(math.log10(least))
-        step = next(k * power for k in (1, 2, 2.5, 5, 10) if k * power >= least)
+        steps_of_power = (k * power for k in (1, 2, 2.5, 5, 10))
+        step = next(step for step in steps_of_power if step >= least)
         first = math.ceil(self.low / step)
         last = math.floor(self.high / step)
         steps = range(first, last + 1)
@@ -73,7 +74,8 @@ class Axis(NamedTuple):
     @property
     def crowded(self) -> bool:
         """Whether the given ticks are too long to stand next to each other."""
-        return self.ticks is not None and sum(len(text) for _, text in self.ticks) > _LONGEST
+        texts = [text for _, text in self.ticks or ()]
+        return len("".join(texts)) > _LONGEST
 
 
 class Mark(NamedTuple):
