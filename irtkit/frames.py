@@ -6,7 +6,7 @@ such a table, such as some of its columns, is a plain table of pandas.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -14,15 +14,6 @@ from irtkit.printed import InNotebooks, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class Source(Protocol):
-    """A table, and how it is shown."""
-
-    table: pd.DataFrame
-
-    def shown(self) -> Shown:
-        """Return what is shown."""
 
 
 class Scored(NamedTuple):
@@ -44,8 +35,8 @@ class ShownFrame(pd.DataFrame):
     source: Any
 
     @classmethod
-    def of(cls, source: Source) -> ShownFrame:
-        """Return the table of a source, which is shown as it says."""
+    def of(cls, source: Any) -> ShownFrame:
+        """Return the table of a source such as `Scored`, which is shown as it says."""
         frame = cls(source.table)
         frame.source = source
         return frame

@@ -590,7 +590,7 @@ def _score(given: SimpleNamespace) -> None:
     items = items_for_scores(given.items)
     how = reading_for(items, given.responses, how_to_read(given))
     matrix = read_rows(given.responses, **how)
-    scores = irtkit.score(matrix, items, given.method, level=given.level)
+    scores: Any = irtkit.score(matrix, items, given.method, level=given.level)
     show(given, scores.shown(), scores)
 
 

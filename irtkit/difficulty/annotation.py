@@ -163,12 +163,13 @@ def impact(
         examples = {"predicted": next(iter(of_predicted)), "manual": next(iter(of_manual))}
         warn(Finding("no-common-sample", "warning", examples))
     samples = list(dict.fromkeys((*of_manual, *of_predicted))) or [""]
-    if hasattr(duration, "items"):
-        duration = {category_name(sample): value for sample, value in duration.items()}
-    durations = pd.Series(1.0 if duration is None else duration, samples, dtype=np.float64)
+    scales: Any = 1.0 if duration is None else duration
+    if hasattr(scales, "items"):
+        scales = {category_name(sample): scale for sample, scale in scales.items()}
+    durations = pd.Series(scales, samples, dtype=np.float64)
     nothing = np.empty((0, len(FIELDS)), dtype=object)
     rows = []
-    for sample, scale in durations.items():
+    for sample, scale in zip(samples, durations, strict=True):
         check_number(f"duration of the sample {short(sample)}", scale, above=0)
         spans = of_predicted.get(sample, nothing)
         manual_spans = of_manual.get(sample, nothing)

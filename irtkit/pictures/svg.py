@@ -158,8 +158,8 @@ def _marks(frame: Frame, mark: Mark) -> str:
         look = 'transform="scale(.5)" stroke-linecap="round" stroke-opacity="0.6"'
         return f'<g class="cloud" {look}>{dots}</g>'
     if mark.shape == "words":
-        places = zip(x, y + 4, mark.words, strict=True)
-        return "".join(_text(*place) for place in places)
+        texts = [_text(*word) for word in zip(x, y + 4, mark.words, strict=True)]
+        return "".join(texts)
     parts = [x, y]
     if mark.x_end is not None and mark.y_end is not None:
         parts += [frame.px(mark.x_end), frame.py(mark.y_end)]
