@@ -37,7 +37,7 @@ class Source:
     """What `irtkit.judges` found about judges, if it adjusted their marks."""
 
     def __str__(self) -> str:
-        shown = ", ".join(self.files[:_SHOWN])
+        shown = ", ".join(self.files[:_SHOWN]) or "memory"
         n_more = len(self.files) - _SHOWN
         if n_more > 0:
             shown += f" and {n_more:,} more files"
