@@ -26,7 +26,6 @@ from irtkit.systems.ranks import (
     simultaneous_ranks,
 )
 from irtkit.systems.scores import (
-    Shares,
     answers_by_component,
     clusters_of,
     limits_of,
@@ -283,12 +282,12 @@ def improbable_right(result: FitResult) -> Array:
 
     n, number, expected, variance = np.zeros((4, len(result.ability)))
     for systems in blocks(len(n), len(result.item_labels)):
-        shares = Shares.of(result.patterns, systems)
+        share, trials = result.patterns.shares(systems, dtype=np.float32)
         p = result.parameters.probability(result.ability[systems])
-        improbable = (shares.trials > 0) & (p < _IMPROBABLE)
+        improbable = (trials > 0) & (p < _IMPROBABLE)
         p *= improbable
         n[systems] = improbable.sum(axis=1)
-        number[systems] = (improbable * shares.right).sum(axis=1)
+        number[systems] = (improbable * share).sum(axis=1)
         expected[systems] = p.sum(axis=1)
         variance[systems] = expected[systems] - np.einsum("ij,ij->i", p, p)
     z = np.divide(number - expected, variance**0.5, out=np.zeros_like(n), where=variance > 0)

@@ -290,12 +290,12 @@ def scores_of(
             right = np.where(shares.trials > 0, right, filling.expected(systems))
         sums = right @ of_task
         value[systems] = sums.sum(axis=1)
-        contribution = share * (right - (sums / total_of_task) @ in_task.T)
+        contribution = share * widened * (right - (sums / total_of_task) @ in_task.T)
         if filling is not None:
             by_answers, by_items = filling.moves(systems, shares, share)
-            contribution += by_answers
+            contribution += by_answers * widened
             error[systems, n_clusters:] = by_items.reshape(len(right), -1)
-        error[systems, :n_clusters] = by_cluster(contribution * widened)
+        error[systems, :n_clusters] = by_cluster(contribution)
         df[systems] = (by_cluster(shares.trials) > 0).sum(axis=1) - 1
     least = ((step * share) ** 2 * correction_by_item)[weighted].min()
     value = np.round(answers.expected_score if weight is None else value, 12)
