@@ -266,13 +266,13 @@ def _line(
     logits = slope * result.ability[result.answering, None] - difficulty
     log_likelihood = right.T @ logits - answered.T @ np.logaddexp(0, logits)
     design = np.stack([np.ones(used.size), length[used]], axis=1)
-    line = np.zeros(2)
+    line: Array = np.zeros(2)
     variance = 1.0
     for _ in range(500):  # steps of EM
         last = line
         squares = (difficulty - (design @ line)[:, None]) ** 2
         log_posterior = log_likelihood - squares / (2 * variance)
-        _, posterior = normalised(log_posterior)
+        posterior: Any = normalised(log_posterior)[1]
         mean = posterior @ difficulty
         variances = posterior @ difficulty**2 - mean**2
         line = np.linalg.lstsq(design, mean)[0]
