@@ -198,7 +198,8 @@ def health(result: object, *, n_best: int = 10) -> Health:
     share, tried = result.patterns.shares(best)
     expected = result.expected(best, np.arange(len(items)))
     share_of_best = np.where(tried > 0, share, expected)
-    worth = _weights(result)
+    # independent trials that the answers of a system to every item are worth, on average
+    worth = result.answer_worth * result.n_answers / max(result.n_answering, 1)
     measured = cache(lambda weights: _Measured.of(result, np.array(weights), worth))
 
     def row(which: Places, weights: Array) -> dict[str, Any]:
@@ -230,7 +231,9 @@ def health(result: object, *, n_best: int = 10) -> Health:
         parameters = result.parameters.chosen(which)
         rows[name] = row(which, composite_of_all(parameters, result.ability_correlation))
     goals: dict[str, tuple[int, float]] = {}
-    for name, which in _abilities(result).items():
+    ability = np.abs(result.own_weights).argmax(axis=1)  # that each item measures most
+    for k, name in enumerate(result.ability_names):
+        which = np.flatnonzero(ability == k)
         weights = result.weights_of(name)
         suffix = f" in ability {name}" if result.n_abilities > 1 else ""
         goals |= _to_add(result, measured(tuple(weights)), worth, best, suffix)
@@ -416,12 +419,6 @@ def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
     return findings
 
 
-def _abilities(result: FitResult) -> dict[str, Places]:
-    """Items that measure each ability most, by name."""
-    most = np.abs(result.own_weights).argmax(axis=1)
-    return {name: np.flatnonzero(most == k) for k, name in enumerate(result.ability_names)}
-
-
 class _Measured(NamedTuple):
     """What items tell about one ability, or a composite of several."""
 
@@ -438,10 +435,6 @@ class _Measured(NamedTuple):
         wider = weights * np.sqrt(error / np.diag(covariance))
         widening = float(wider @ covariance @ wider) / _error(information, _NORMAL)
         return cls(weights, information, widening)
-
-    def error(self) -> float:
-        """Mean error variance, in the variance of the ability."""
-        return float(self.widening * _error(self.information, _NORMAL))
 
 
 def sections_of(result: FitResult) -> dict[str, Places]:
@@ -518,12 +511,6 @@ def _groups(pairs: pd.DataFrame, labels: pd.Index) -> NDArray[np.object_]:
     return np.where(size[group] > 1, names[group], "")
 
 
-def _weights(result: FitResult) -> Array:
-    """Independent trials that the answers of a system to every item are worth, on average."""
-    worth: Array = result.answer_worth * result.n_answers / max(result.n_answering, 1)
-    return worth
-
-
 def _information(result: FitResult, weights: Array, worth: Array, which: Places) -> Array:
     """Information of some items along the grid, in 1/variance of a composite, (n_grid,)."""
     theta = result.latent_mean + result.latent_sd * _GRID
@@ -558,7 +545,8 @@ def _to_add(
     of_best = (np.exp(-0.5 * ((_GRID[:, None] - ability) / wide) ** 2) / wide).sum(axis=1)
     half = 0.25 * float(np.mean(sd**2))  # half of the error is a quarter of its variance
     goals = {"halve the errors of the best systems": (of_best, half)}
-    if 1 - measured.error() < _TUNED.wanted:
+    error = measured.widening * float(_error(measured.information, _NORMAL))
+    if 1 - error < _TUNED.wanted:
         wanted_error = (1 - _TUNED.wanted) / measured.widening
         goals[f"reach a reliability of {_TUNED.wanted}"] = _NORMAL, wanted_error
     rows = {}
