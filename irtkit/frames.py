@@ -29,7 +29,7 @@ class Scored(NamedTuple):
 
 
 class ShownFrame(pd.DataFrame):
-    """A table of pandas that is shown in 80 columns, until its columns are changed."""
+    """A table of pandas that is shown in 80 columns, until it is changed."""
 
     _metadata = ["source"]  # noqa: RUF012  # pandas reads it
     source: Any
@@ -37,7 +37,7 @@ class ShownFrame(pd.DataFrame):
     @classmethod
     def of(cls, source: Any) -> ShownFrame:
         """Return the table of a source such as `Scored`, which is shown as it says."""
-        frame = cls(source.table)
+        frame = cls(source.table, copy=True)
         frame.source = source
         return frame
 
@@ -50,8 +50,13 @@ class ShownFrame(pd.DataFrame):
         return self.source.shown()  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
-        unchanged = self.columns.equals(self.source.table.columns)
-        return self.shown().text() if unchanged else super().__repr__()
+        return self.shown().text() if self._as_made else super().__repr__()
 
     def _repr_html_(self) -> str | None:
-        return InNotebooks.html_of(self.source)
+        if self._as_made:
+            return InNotebooks.html_of(self.source)
+        return super()._repr_html_()  # type: ignore[no-any-return, misc]
+
+    @property
+    def _as_made(self) -> bool:
+        return len(self) > 0 and self.equals(self.source.table)

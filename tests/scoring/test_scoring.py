@@ -36,6 +36,7 @@ def test_tables_of_systems_are_printed_with_all_columns_that_fit():
         assert type(table.head(2)) is pd.DataFrame
         table["new"] = 1
         assert "new" in str(table)
+        assert "new" in table._repr_html_()
 
 
 # Claims about abilities on items that are calibrated
