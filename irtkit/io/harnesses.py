@@ -252,7 +252,7 @@ def read_openai_evals(path: Path, _: Described) -> list[Samples]:
     https://github.com/openai/evals, evals/record.py and evals/base.py
     """
     records = json_lines(path)
-    _, first = next(records, (1, {}))
+    _number, first = next(records, (1, {}))
     spec = fields_of(first.get("spec"))
     system = ",".join(map(str, entries_of(spec.get("completion_fns"))))
     names = [str(spec.get(key) or "") for key in ("eval_name", "created_at", "run_id")]
@@ -382,9 +382,9 @@ def read_opencompass(path: Path, _: Described) -> list[Samples]:
     samples = Samples(path, folder.name, task, "results")
     samples.written = time if re.fullmatch(r"\d{8}_\d{6}", time) else ""
     for name, detail in named:
-        prompt, *_ = _runs(detail, "prompt", "origin_prompt")
-        answer, *_ = _runs(detail, "references", "answer", "refr", "gold")
-        item = Item(None, text_of(prompt), text_of(answer))
+        prompts = _runs(detail, "prompt", "origin_prompt")
+        answers = _runs(detail, "references", "answer", "refr", "gold")
+        item = Item(None, text_of(prompts[0]), text_of(answers[0]))
         for mark in _runs(detail, "correct", "is_correct", "cascade_correct"):
             samples.sample(name.removeprefix(f"{task}_"), "correct", mark, item)
     return [samples]

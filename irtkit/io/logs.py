@@ -303,9 +303,9 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
             logs.add(run)
     if errors and not logs.samples:
         raise errors[0]
-    for error in errors:
-        reason = error.finding.reason
-        logs.notes.append(_warning("unreadable-file", file=error.place, reason=reason))
+    for failure in errors:
+        reason = failure.finding.reason
+        logs.notes.append(_warning("unreadable-file", file=failure.place, reason=reason))
     for code, tables in (("skipped-tables", True), ("skipped-files", False)):
         names = [file.name for file in logs.skipped if is_table(file) == tables]
         if names:
@@ -626,11 +626,13 @@ def _answers(
     import pandas as pd
 
     rows = logs.rows[logs.rows["mark"].isin(marks.index)]
-    respondent = runs["respondent"].astype(pd.CategoricalDtype(runs["respondent"].unique()))
-    metric = marks["name"].astype(pd.CategoricalDtype(marks["name"].unique()))
+    systems = [*runs["respondent"].unique()]
+    respondent = runs["respondent"].astype(pd.CategoricalDtype(systems))
+    metrics = [*marks["name"].unique()]
+    metric = marks["name"].astype(pd.CategoricalDtype(metrics))
     column_of = pd.Index(labels).get_indexer(logs.items["label"].array)
     of_items = column_of[rows["item"]]
-    of_marks = marks.index.get_indexer(rows["mark"])
+    of_marks = marks.index.get_indexer(pd.Index(rows["mark"]))
     columns = {
         "respondent": respondent.loc[marks["run"]].array[of_marks],
         "item": pd.Categorical.from_codes(of_items, pd.Index(labels)),

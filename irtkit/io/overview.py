@@ -64,7 +64,8 @@ class Overview:
         lines = [printable(self.path)]
         for kind, n in self.formats.items():
             lines.append(f"  {kind}: {counted(n, 'file')}")
-        for (form, task), row in () if self.tasks is None else self.tasks.iterrows():
+        tasks: Any = () if self.tasks is None else self.tasks.iterrows()
+        for (form, task), row in tasks:
             systems = first_names(row["systems"], shown=_SHOWN)
             marks = first_names(row["metrics"], shown=_SHOWN) or "none that all systems have"
             facts = [f"systems ({len(row['systems'])}): {systems}"]

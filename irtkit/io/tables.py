@@ -264,7 +264,7 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
         for role in ("respondent", "item"):
             labels.add(header[recognised(header, role)])
         words = dict.fromkeys(MISSING_WORDS) | {"true": 1.0, "false": 0.0}
-        for name in table.columns.difference(labels):
+        for name in table.columns.difference([*labels]):
             plain = table[name].str.strip().str.lower()
             table[name] = [words.get(*cells) for cells in zip(plain, table[name], strict=True)]
         return table

@@ -218,7 +218,7 @@ def _samples(responses: ResponseMatrix, tasks: list[tuple[str, str]]) -> Iterato
     """Samples of Every Eval Ever 0.3, where a missing response is a sample that failed."""
     table = responses.item_table
     fixed = list[dict[str, Any]]()
-    columns: dict[str, dict[str, Any]] = {}
+    columns: dict[Any, Any] = {}
     if table is not None:
         columns = table.astype(object).where(table.notna(), None).T.to_dict()
     for item, (task, sample) in zip(responses.items, tasks, strict=True):

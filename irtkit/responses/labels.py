@@ -180,7 +180,8 @@ class _Column:
                     self.texts.append(text)
                     self.plain += normalised([text])
             self._of_dictionary = np.array([self._numbers[value] for value in values])
-        return self._of_dictionary[places]
+        numbers: NDArray[np.int64] = self._of_dictionary[places]
+        return numbers
 
 
 class Labels:
@@ -243,8 +244,8 @@ class Labels:
             is_missing = numbers == _NO_LABEL
             if is_missing.any():
                 row = start + int(is_missing.argmax()) + 1
-                values = {"row": row, "column": [*self.columns]}
-                raise ReadingError(Finding("no-label", "error", values), place)
+                missing = {"row": row, "column": [*self.columns]}
+                raise ReadingError(Finding("no-label", "error", missing), place)
         return numbers
 
     def joined(self, parts: Sequence[str]) -> str:

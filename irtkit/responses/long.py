@@ -81,7 +81,9 @@ class LongFrame:
         """Add responses, and perhaps their right answers. A label to be left out is below 0."""
         kept = (rows >= 0) & (columns >= 0)
         if not kept.all():
-            rows, columns, *values = (array[kept] for array in (rows, columns, *values))
+            rows = rows[kept]
+            columns = columns[kept]
+            values = tuple(array[kept] for array in values)
         self.n_rows += len(rows)
         if self._compared:
             self._answers.append((rows, columns, *(array.astype(object) for array in values)))

@@ -273,7 +273,7 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
     coder = frame.coder
     error = None
     code = ""
-    remedies = ()
+    remedies: tuple[Remedy, ...] = ()
     strange = columns["right"].to_numpy() == 0
     if coder.n_invalid:
         error = coder.error(*frame.names)
