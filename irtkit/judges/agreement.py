@@ -50,13 +50,16 @@ def _slope(answers: Ratings, values: Array, design: Array) -> tuple[float, float
     effects = y @ projected
     weight = projected[:, -1]
     scores = weight * (y - x @ effects)
-    leverage = answers.sums((projected * x).sum(axis=1), SYSTEM)
+    of_rows = (projected * x).sum(axis=1)
+    leverage = answers.sums(of_rows, SYSTEM)
     of_marks = (scores**2).sum()
-    of_items = (answers.sums(scores, ITEM) ** 2).sum()
-    share = answers.sums(is_known, SYSTEM) * answers.sums(weight**2, SYSTEM)
+    by_item = answers.sums(scores, ITEM)
+    by_system = answers.sums(scores, SYSTEM)
+    share = answers.sums(is_known, SYSTEM)
+    share *= answers.sums(weight**2, SYSTEM)
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_systems = (answers.sums(scores, SYSTEM) ** 2 / (1 - leverage)).sum()
-        variance = of_systems + of_items - of_marks
+        of_systems = (by_system**2 / (1 - leverage)).sum()
+        variance = of_systems + (by_item**2).sum() - of_marks
         error = np.sqrt(max(variance, _LEAST_VARIANCE * of_marks))
         n_free = share.sum() ** 2 / (share**2).sum() - 1
         t = np.abs(effects[-1] / error)

@@ -363,11 +363,11 @@ def _adjusted(
 def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     """Variances of the effects less the variances of their errors."""
     noise = float(estimates.noise_variance)
-    own = float(estimates.answer_variance)
+    of_answers = float(estimates.answer_variance)
     n_answers = float((1 / rated.n_marks).sum())
     n_judges = len(rated.mark) / n_answers
     n_systems, n_items, _ = rated.shape
-    error = (np.nan_to_num(own) + noise / n_judges) / n_answers
+    error = (np.nan_to_num(of_answers) + noise / n_judges) / n_answers
     effects = [*estimates.effects, estimates.severity]
     errors = [error * n_systems, error * n_items, estimates.variance.mean()]
     spread = [np.var(values, ddof=1) for values in effects]
@@ -375,7 +375,7 @@ def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     if estimates.group.any():  # systems that different groups marked are not comparable
         variances[SYSTEM] = np.nan
     system, item, judge = variances.tolist()
-    return Reliability(system, item, judge, own, noise, n_answers / n_systems, n_judges)
+    return Reliability(system, item, judge, of_answers, noise, n_answers / n_systems, n_judges)
 
 
 def _findings(

@@ -90,10 +90,10 @@ class Severity(NamedTuple):
 def severities(ratings: Ratings) -> Severity:
     """Estimate severities: with ρ = 0, and again with the ρ of the residuals."""
     estimates = _given_correlation(ratings, 0.0)
-    own = estimates.answer_variance
-    if not own > 0:
+    answer = estimates.answer_variance
+    if not answer > 0:
         return estimates
-    correlation = own / (own + estimates.noise_variance)
+    correlation = answer / (answer + estimates.noise_variance)
     return _given_correlation(ratings, min(correlation, _MOST_ALIKE))
 
 
@@ -136,16 +136,18 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
         residual -= effect[places]
     of_answer = ratings.by_answer(residual)
     scores = residual - shared * of_answer
-    variance = _clustered(ratings, scores, swept[:, :-1] @ inverse, inverse)
+    taken = swept[:, :-1] @ inverse
+    variance = _clustered(ratings, scores, taken, inverse)
     squares = residual @ residual
     n_free = len(marks) - sum(ratings.shape) + 2
     total = squares / max(n_free, 1)
     n_pairs = (n_marks - 1).sum()
-    own = max((residual @ of_answer - squares) / n_pairs, 0.0) if n_pairs else np.nan
-    noise = max(total - np.nan_to_num(own), 0.0)
+    products = residual @ of_answer - squares
+    answer = max(products / n_pairs, 0.0) if n_pairs else np.nan
+    noise = max(total - np.nan_to_num(answer), 0.0)
     # Where few answers compare judges, these fit them closely, and clusters say too little.
     variance = np.maximum(variance, total * (1 - correlation) * np.diag(inverse))
-    return Severity(0.0 - lenience, variance, group, effects, own, noise)
+    return Severity(0.0 - lenience, variance, group, effects, answer, noise)
 
 
 def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) -> Array:
@@ -169,13 +171,16 @@ def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) ->
         effects = of_facets[facet]
         others = of_facets[1 - facet]
         squares = cells**2
-        sums = ratings.sums(scores, facet, JUDGE) @ inverse - cells @ others
+        sums = ratings.sums(scores, facet, JUDGE) @ inverse
+        sums -= cells @ others
         sums -= cells.sum(axis=1, keepdims=True) * effects
-        crossed = 2 * ratings.sums(of_answers, facet, JUDGE) @ inverse - squares @ others
+        crossed = 2 * ratings.sums(of_answers, facet, JUDGE) @ inverse
+        crossed -= squares @ others
         crossed -= squares.sum(axis=1, keepdims=True) * effects
         variances += (sums**2 + effects * crossed).sum(axis=0)
         n_marks = ratings.sums(None, facet, JUDGE)
-        n_clusters.append(n_marks.sum(axis=0) ** 2 / (n_marks**2).sum(axis=0))
+        total = n_marks.sum(axis=0)
+        n_clusters.append(total**2 / (n_marks**2).sum(axis=0))
     n_free = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
     wider = (1 + 1 / n_free) * (stdtrit(n_free, 0.975) / Z95) ** 2
     return np.asarray(np.maximum(variances, 0.0) * wider)
