@@ -621,9 +621,10 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "judges-not-connected": "Judges not connected: no marks compare {n:group} of judges: {groups}. "
     "Severities are relative to the judges of one group[[, and marks of {n_apart:system} that not "
     "all groups marked cannot be compared]]. More answers marked by judges of both groups help",
-    "severities-exceed-systems": "Severities exceed differences of systems: judges differ by an SD "
-    "of {judges:.2f} marks, systems by {systems:.2f}. Means of marks that are not adjusted rank "
-    "systems by their judges",
+    "severities-exceed-systems": "Severities exceed differences of systems: the mean severity of "
+    "the judges that a system had has an SD of {judges:.2f} marks, adjusted means of systems have "
+    "{systems:.2f}. Means of marks that are not adjusted rank systems more by their "
+    "judges than by their answers",
     "range-taken": "Range taken: all marks are whole numbers from {low} to {high}, and these are "
     "taken as the worst and the best. score_range= (--score-range) declares another range",
     "range-not-declared": "marks go from {low:.0f} to {high:.0f}, and their range is not declared",

@@ -103,9 +103,11 @@ class Judges(Printed):
 
     def shown(self) -> Shown:
         """Return the judges, whom they favour, and what limits their marks."""
-        preference = "favours nobody" if len(self.favours) else "preferences untested"
+        is_tested = self.favours["p_value"].notna().any()
+        preference = "no preference was found" if is_tested else "preferences untested"
+        usable = f"usable: agrees with the others, consistency of 0.5 or more, {preference}"
         legend = (
-            f"usable: agrees with the others, consistency of 0.5 or more, {preference}",
+            *([usable] if "usable" in set(self.table["verdict"]) else []),
             "severity: how much worse than all judges on average it marks, in marks",
             "consistency: share of the variance of its marks that it has in common with the others",
             "agreement: correlation with the consensus of the other judges",
@@ -410,8 +412,12 @@ def _findings(
             "n_apart": int((marked == 0).any(axis=1).sum()) or None,
         }
         findings.append(Finding("judges-not-connected", "warning", values))
-    if is_sound and reliability.judge > reliability.system:
-        values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
+    n_marks = rated.sums(None, SYSTEM)
+    severity = rated.sums(estimates.severity[rated.places[JUDGE]], SYSTEM) / np.maximum(n_marks, 1)
+    of_systems = estimates.effects[SYSTEM].std(ddof=1)
+    of_judges = severity[n_marks > 0].std(ddof=1)
+    if is_sound and not estimates.group.any() and of_judges > of_systems:
+        values = {"judges": of_judges, "systems": of_systems}
         findings.append(Finding("severities-exceed-systems", "warning", values))
     for word, code in _STANDINGS.items():
         labels = names[standing == word].tolist()
@@ -419,7 +425,7 @@ def _findings(
             values = {"n": len(labels), "names": labels}
             remedies = [ask("drop", drop=labels)] if word in _FAULTY else []
             findings.append(Finding(code, "warning", values, tuple(remedies)))
-    once = np.array(matrix.respondents)[rated.sums(None, SYSTEM) == 1].tolist()
+    once = np.array(matrix.respondents)[n_marks == 1].tolist()
     if once:
         values = {"n": len(once), "names": once}
         findings.append(Finding("judged-once", "warning", values))

@@ -146,6 +146,8 @@ def test_consistency_and_agreement_fall_with_noise():
     assert table["agreement"].is_monotonic_decreasing
     assert table["consistency"].between(0.4, 0.95).all()
     assert judged(by_one)[0].table[["consistency", "agreement"]].isna().all(axis=None)
+    first = [found.shown().legend[0] for found in (judged()[0], judged(by_one)[0])]
+    assert [line.partition(":")[0] for line in first] == ["usable", "severity"]
 
 
 def test_a_preference_is_found_with_its_size_and_others_are_not():
@@ -250,10 +252,13 @@ def test_judges_that_no_mark_compares_are_named_in_their_groups():
 
 
 def test_severities_that_exceed_differences_of_systems_and_single_marks_are_named():
+    for kept, exceed in ((old_and_new, True), (by_one, False), (None, False)):
+        alike, truth = ratings(kept, 4)
+        better = truth[alike["model"].str[-2:].astype(int)] - 3
+        alike["score"] = (alike["score"] - better).clip(1, 5)
+        found = irtkit.judges(alike, score_range=(1, 5))
+        assert ("severities-exceed-systems" in codes(found)) == exceed
     marks, _ = ratings(by_one, 4)
-    number = marks["model"].str[-2:].astype(int) + marks["item"].str[-2:].astype(int)
-    alike = marks.assign(model="s" + (number % 30).astype(str))
-    assert "severities-exceed-systems" in codes(irtkit.judges(alike, score_range=(1, 5)))
     one = marks.iloc[:1].assign(model="once")
     none = marks.iloc[:1].assign(model="never", score=None)
     found = irtkit.judges(pd.concat([marks, one, none.astype(marks.dtypes)]), score_range=(1, 5))
