@@ -284,7 +284,6 @@ PURPOSES = {  # What settings do, by code.
     "items": "if they are different items",
     "systems": "if they are different systems",
     "judges": "to irtkit judges if it names judges",
-    "drop": "to leave them out",
     "range": "if these are the worst and the best mark",
     "ignore": "to leave it out",
     "keep": "if all columns are items",
@@ -634,6 +633,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "judges, as if their best mark were the worst: {names}",
     "judge-constant": "Constant: {n:judge} {n:gives|give} all answers the same mark, which says "
     "nothing about them: {names}",
+    "faulty-judges": "Faulty judges: the adjusted marks include marks of {n:judge} that say "
+    "nothing or the opposite: {names}. irtkit.judges(FILE, drop=NAMES) (irtkit judges FILE --drop "
+    "NAMES) leaves them out",
     "judges-unclear": "Unclear: {n:judge} {n:shares|share} too few answers with other judges, or "
     "{n:agrees|agree} with single ones alone: {names}. More answers marked by two judges help",
     "judges-opposed": "Opposed: the marks of {n:judge} run opposite ways, and no majority says "

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.irf import ModelName
 
+_OF_FIT = {"levels-taken", "faulty-judges", "judge-favours"}
+"""Findings about how responses came about that a fit repeats."""
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
 
 
@@ -438,8 +440,9 @@ def fit(
         return _several(responses, abilities, settings, given, progress=progress)
     from irtkit.calibration.estimation import fitted
 
-    read = () if responses.source is None else responses.source.findings
-    notes = tuple(finding for finding in read if finding.code == "levels-taken")
+    source = responses.source
+    read = () if source is None else (*source.findings, *source.adjustment)
+    notes = tuple(finding for finding in read if finding.code in _OF_FIT)
     quantity = "log-likelihood" if method.name == "em" else "ELBO"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report, one_thread():
         result = fitted(

@@ -35,7 +35,7 @@ from irtkit.cli.outputs import (
 )
 from irtkit.cli.process import run
 from irtkit.files import check_writable, replacing
-from irtkit.findings import Finding, Remedy, reasons_text
+from irtkit.findings import Finding, Remedy, reasons_text, typed
 from irtkit.io.tables import as_labelled
 from irtkit.printed import Shown, in_lines, printable
 
@@ -149,14 +149,19 @@ def _judges(given: SimpleNamespace) -> None:
     """
     family = column_or_name(given, "family")
     with prepared(given.out):
-        drop = names_of(given.drop) or None
-        judged = irtkit.judges(given.ratings, family, drop=drop, **how_to_read(given))
+        how = how_to_read(given)
+        drop = names_of(given.drop)
+        judged = irtkit.judges(given.ratings, family, drop=drop or None, **how)
         written = write_files(given.out, outputs.judge_files, judged)
     show(given, judged.shown())
     if given.out is not None:
         click.echo(written.removeprefix("\n"))
     if not judged.is_comparable:
         next_step("have answers marked by judges of both groups, since marks are not comparable")
+    elif judged.faulty and len(judged.table) > len(judged.faulty) + 1:
+        how |= {"family": given.family} if given.family else {}
+        how |= {"drop": [*drop, *judged.faulty], "out": str(given.out or "judged")}
+        next_step(f"irtkit judges {quote(str(given.ratings))} {typed(how, options=True)}")
     elif given.out is None:
         next_step("--out DIR writes the adjusted marks, which irtkit fit takes")
     else:

@@ -97,6 +97,12 @@ class Judges(Printed):
         return not any(finding.values.get("n_apart") for finding in self.findings)
 
     @property
+    def faulty(self) -> list[str]:
+        """Judges whose marks say nothing: those of noise, reversed and constant ones."""
+        is_faulty = self.table["verdict"].isin(_FAULTY)
+        return [*self.table.index[is_faulty]]
+
+    @property
     def tested(self) -> pd.DataFrame:
         """Rows of ``favours`` with a test, the surest first; of two with opposite signs one."""
         return surest(self.favours)
@@ -423,8 +429,11 @@ def _findings(
         labels = names[standing == word].tolist()
         if labels:
             values = {"n": len(labels), "names": labels}
-            remedies = [ask("drop", drop=labels)] if word in _FAULTY else []
-            findings.append(Finding(code, "warning", values, tuple(remedies)))
+            findings.append(Finding(code, "warning", values))
+    faulty = names[np.isin(standing, _FAULTY)].tolist()
+    if faulty:
+        values = {"n": len(faulty), "names": faulty}
+        findings.append(Finding("faulty-judges", "warning", values))
     once = np.array(matrix.respondents)[n_marks == 1].tolist()
     if once:
         values = {"n": len(once), "names": once}

@@ -320,6 +320,22 @@ def test_a_judge_may_be_left_out():
     assert "judges-unclear" in codes(found)
 
 
+def test_a_faulty_judge_is_named_by_the_fit_and_the_next_command_drops_it(tmp_path):
+    marks, _ = ratings(None, 1, noise=np.array([0.3, 0.3, 0.3]), n=12)
+    turned = marks[marks["judge"] == "fair"].assign(judge="turned", score=lambda t: 6 - t["score"])
+    pd.concat([marks, turned]).to_csv(tmp_path / "ratings.csv", index=False)
+    done = run("judges ratings.csv --score-range 1,5 --out judged", tmp_path).stdout
+    command = done.rpartition("next: irtkit ")[2].strip()
+    assert command == "judges ratings.csv --score-range 1,5 --drop turned --out judged"
+    assert "include marks of 1 judge" in run("leaderboard judged", tmp_path).stdout
+    with pytest.warns(irtkit.IRTWarning, match="turned"):
+        result = irtkit.fit(tmp_path / "judged", standard_errors=False)
+    assert "faulty-judges" in codes(result)
+    assert "turned" in irtkit.report(result, tmp_path / "page.html").read_text("utf-8")
+    assert run(command, tmp_path).stdout.endswith("next: irtkit fit judged/adjusted.csv\n")
+    assert "faulty-judges" not in codes(irtkit.fit(tmp_path / "judged", standard_errors=False))
+
+
 def test_settings_that_do_not_fit_are_refused():
     marks, _ = ratings(by_one)
     with pytest.raises(ValueError, match="'fare', which is not a judge, did you mean 'fair'"):
@@ -373,6 +389,7 @@ def test_the_command_writes_marks_that_a_fit_takes(tmp_path):
     assert (refused.returncode, "irtkit judges" in refused.stderr) == (2, True)
 
 
+@pytest.mark.filterwarnings("ignore:Preference")
 def test_the_page_of_adjusted_marks_has_a_section_on_judges(tmp_path):
     marks, _ = ratings(None, 0, favour=0.5)
     found = irtkit.judges(marks, "lab")
