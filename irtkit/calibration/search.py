@@ -67,19 +67,11 @@ class PreconditionedLBFGS:
 
     def __init__(self, x: Array) -> None:
         self.x = x
-        self.current: Evaluation | None = None
-        """The objective at x; None before the first evaluation, which is accepted if finite."""
         self.change = np.inf  # Largest change of a parameter in a full step.
-        self.expected = 0.0  # Gain that the quadratic model expects of a full step.
-        self.converged = False
-        self.done = False
-        """Whether the search has converged, or no step however short raises the objective."""
-        self._direction = np.zeros_like(x)
-        self._step = 1.0
         self._swapped = False
         self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=8)
         """Steps taken, how much the gradient fell on each, and one over their product."""
-        self._n_small = 0
+        self.restart()
 
     def swap_objective(self) -> None:
         """Go on with a slightly different objective, from the next point."""
@@ -90,15 +82,17 @@ class PreconditionedLBFGS:
 
     def restart(self, *, forget: bool = True) -> None:
         """Evaluate the objective at x again, and drop the curvature pairs."""
-        self.current = None
-        if forget:
-            self._pairs.clear()
-        self._direction = 0 * self.x
-        self.expected = 0.0
-        self._step = 1.0
-        self._n_small = 0
+        self.current: Evaluation | None = None
+        """The objective at x; None before the first evaluation, which is accepted if finite."""
+        self.expected = 0.0  # Gain that the quadratic model expects of a full step.
         self.converged = False
         self.done = False
+        """Whether the search has converged, or no step however short raises the objective."""
+        if forget:
+            self._pairs.clear()
+        self._direction = np.zeros_like(self.x)
+        self._step = 1.0
+        self._n_small = 0
 
     def evaluate(self, objective: Any, tol: float) -> bool:
         """Evaluate a :class:`.PenalisedLikelihood` once; return whether its point was accepted."""

@@ -185,19 +185,13 @@ class Target:
     def densities(self) -> list[OfCoordinate | None]:
         """Density of each own coordinate, None for intercepts around a common location."""
         prior = self.prior
-        coordinates = self.coordinates
-        slope: OfCoordinate | None = None
-        intercept: OfCoordinate | None = None
-        guesses = coordinates.model == "3PL"
-        common = coordinates.common_slope
+        own = slice(int(self.coordinates.common_slope), self.coordinates.n_parameters)
         if isinstance(prior, ItemPrior):
-            slope = _given(prior, "discrimination")
-            intercept = _given(prior, "intercept")
-            guessing = [_given(prior, "guessing")] if guesses else []
-        else:
-            slope = None if common else OfCoordinate(prior.slope_density)
-            guessing = [OfCoordinate(prior.guessing_density)] if guesses else []
-        return [*([] if common else [slope]), intercept, *guessing]
+            names = ("discrimination", "intercept", "guessing")
+            return [_given(prior, name) for name in names[own]]
+        slope = OfCoordinate(prior.slope_density)
+        guessing = OfCoordinate(prior.guessing_density)
+        return [slope, None, guessing][own]
 
     def expected_prior(self, mean: Array, sd: Array) -> Expected:
         """Expectations of the densities of single coordinates, ``mean`` and ``sd`` (n_items, k).
