@@ -225,13 +225,10 @@ def bent_posterior(
         )
     parameters = np.stack([target.coordinates.parameters(point) for point in points])
     _, gradients = batches.evaluate(parameters, nodes)
-    own = np.zeros_like(guide.own)
-    shared = np.zeros_like(guide.shared)
-    for point, at, by_parameters in zip(points, parameters, gradients, strict=True):
-        _, gradient = target.pulled_back(point, at, by_parameters)
-        own += (gradient.own + target.of_coordinates(point)[1]) / len(points)
-        shared += gradient.shared / len(points)
-    step = guide.natural(Point(own, shared))
+    _, gradient = target.mean_gradient(points, parameters, gradients)
+    by_coordinates = [target.of_coordinates(point)[1] for point in points]
+    own = gradient.own + np.mean(by_coordinates, axis=0)
+    step = guide.natural(Point(own, gradient.shared))
     if chance_is_learned:
         # the chance level is uncertain: a mixture over its posterior
         level, sd = _level(ridges, target)

@@ -134,19 +134,13 @@ def bound_at(target: Target, guide: Guide, batches: Batches, nodes: Nodes) -> Bo
     points = guide.points(batches.seed)
     parameters = np.stack([target.coordinates.parameters(point) for point in points])
     values, gradients = batches.evaluate(parameters, nodes)
-    own = np.zeros_like(guide.own)
-    shared = np.zeros_like(guide.shared)
-    elbo = guide.entropy()
-    for point, at, value, gradient in zip(points, parameters, values, gradients, strict=True):
-        log_prior, pulled = target.pulled_back(point, at, gradient)
-        own += pulled.own / len(points)
-        shared += pulled.shared / len(points)
-        elbo += (value + log_prior) / len(points)
+    log_likelihood = float(values.mean())
+    log_prior, gradient = target.mean_gradient(points, parameters, gradients)
     expected = target.expected_prior(guide.own, guide.sds())
     return Bound(
-        elbo + expected.value,
-        float(values.mean()),
-        Point(own + expected.gradient, shared),
+        guide.entropy() + log_likelihood + log_prior + expected.value,
+        log_likelihood,
+        Point(gradient.own + expected.gradient, gradient.shared),
         gradients[:, :, 0].mean(axis=0),
     )
 

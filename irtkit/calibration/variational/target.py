@@ -267,6 +267,15 @@ class Target:
         shared = np.einsum("jpn,jp->n", by_shared, both)
         return prior.log_density, Point(own, shared + prior.by_hyper[2 - n :])
 
+    def mean_gradient(
+        self, points: list[Point], parameters: Array, gradients: Array
+    ) -> tuple[float, Point]:
+        """Means over some points of :meth:`pulled_back`."""
+        parts = zip(points, parameters, gradients, strict=True)
+        values, pulled = zip(*(self.pulled_back(*part) for part in parts), strict=True)
+        own, shared = zip(*pulled, strict=True)
+        return float(np.mean(values)), Point(np.mean(own, axis=0), np.mean(shared, axis=0))
+
     def described(self, shared: Array) -> dict[str, Any]:
         """The prior for the settings of a result, given shared coordinates."""
         prior = self.prior
