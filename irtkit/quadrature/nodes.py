@@ -333,10 +333,12 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     narrow = Items(*(None if array is None else array.astype(np.float32) for array in arrays))
     at: Any = theta.astype(np.float32)
     weights = stand_for.astype(np.float32)
+    response: Any = np.float32(1)
     sums = np.zeros((2, len(theta)))
     for part in blocks(len(items.slope), len(theta)):
         of_part = narrow.chosen(part)
-        share = np.maximum(curvatures(curves_of(of_part, at), np.float32(1))[0], 0)  # rounding
+        by_logit = curvatures(curves_of(of_part, at), response)[0]
+        share = np.maximum(by_logit, 0)  # but for rounding
         square = (of_part.slope / np.float32(steepest)) ** 2
         powers = np.stack([square, square**5])
         sums += (powers * weights[part]) @ share
