@@ -88,11 +88,12 @@ def read(path: Path, described: Described) -> list[Samples]:
 def _describe(record: Record) -> Item:
     fields = fields_of(record.get("doc"))
     named = (text_of(fields.get(name)) for name in _QUESTIONS)
-    text = next(filter(None, named), None)
-    if text is None:  # the first prompt of the model, in a dict of dicts
-        prompts = next(iter(fields_of(record.get("arguments")).values()), None)
-        prompt = next(iter(fields_of(prompts).values()), None)
-        text = prompt if isinstance(prompt, str) else None
+    prompt = record.get("arguments")
+    for _ in range(2):  # the first prompt of the model, in a dict of dicts
+        prompt = next(iter(fields_of(prompt).values()), None)
+    if not isinstance(prompt, str):
+        prompt = None
+    text = next(filter(None, named), prompt)
     target = text_of(record.get("target"))
     content = text_of(record.get("doc_hash"))
     return Item(content, text, target, metadata_of(fields, _QUESTIONS))

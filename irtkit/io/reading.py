@@ -194,8 +194,10 @@ def _finished(
     given["key"] = "given" if isinstance(settings.key, dict) else settings.key
     given["repeats"] = None if settings.repeats == "error" else settings.repeats
     shaping = {name: value for name, value in given.items() if value is not None}
-    adjustment = () if matrix.source is None else matrix.source.adjustment
-    matrix.source = source = Source(files, form, shaping, tuple(findings), adjustment)
+    written = matrix.source or Source((), form)
+    matrix.source = source = replace(
+        written, files=files, format=form, settings=shaping, findings=tuple(findings)
+    )
     if _LOGGER.isEnabledFor(logging.INFO):
         n_items = matrix.n_items
         if settings.judge is not None and matrix.item_table is not None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _LEVEL = 0.05  # Of the tests of agreement, all judges together.
 _HALF = 0.5  # Agreement below which a judge may be noise, and consistency of a noisy one.
+_QUANTILES = np.arange(0.5, 200) / 200  # Of the marks of a judge, for the correlation they allow.
 _LEAST_PAIRS = 3  # Answers of both judges, for their correlation.
 _LEAST_SYSTEMS = 2  # In a family and outside of it, for an error of their difference.
 _LEAST_COMPARED = 6  # In all: the regression has 4 terms.
@@ -125,7 +126,8 @@ def agreement(answers: Ratings) -> tuple[Array, Array, NDArray[np.str_]]:
     has_friend = np.abs(surety).max(axis=1) > least
     is_apart = alone & has_friend
     n_others = np.count_nonzero(is_sure) - is_sure
-    consistency = _consistency(pairs, n_pairs)
+    most = varied.quantile(_QUANTILES, interpolation="nearest").corr().fillna(1.0)
+    consistency = _consistency(pairs, n_pairs, most.to_numpy())
     consistency[(n_others < 2) | is_apart.any()] = np.nan
     standings = {
         "constant": is_constant & (marks.count() >= _LEAST_PAIRS),
@@ -142,18 +144,22 @@ def agreement(answers: Ratings) -> tuple[Array, Array, NDArray[np.str_]]:
     return consistency, correlation, standing
 
 
-def _consistency(pairs: Array, n_pairs: Array) -> Array:
+def _consistency(pairs: Array, n_pairs: Array, most: Array) -> Array:
     """Share of the variance of each judge that it has in common with the others.
 
     Noise of judges is independent, and the quality that they see is one. The correlation of two
     judges is then the product of the roots of their consistencies, and r_jk·r_jl = c_j·r_kl for all
     other judges k and l (Spearman 1927, *The Abilities of Man*). These are solved by least squares,
-    with the squares of r_kl less their sampling variance, (1 + ρ²)/n. A narrow scale changes no
-    correlation.
+    with the squares of r_kl less their sampling variance, (1 + ρ²)/n.
+
+    Correlations are divided by the ``most`` that the judges' shares of each mark allow (φ/φ_max of
+    0 and 1, Cureton 1959, *Psychometrika* 24, 89–91): a strict judge and a lenient one who see the
+    same quality cannot give the same marks.
     """
     shared = (n_pairs > 0).astype(np.float64)
-    products = pairs @ (n_pairs * pairs) * pairs
-    squares = n_pairs * (n_pairs * pairs**2 - 1) / (n_pairs + 1)
+    of_most = pairs / most
+    products = of_most @ (n_pairs * of_most) * of_most
+    squares = n_pairs * (n_pairs * pairs**2 - 1) / (n_pairs + 1) / most**2
     total = (shared @ squares * shared).sum(axis=1)
     shares = products.sum(axis=1) / np.where(total > 0, total, np.nan)
     return np.asarray(np.clip(shares, 0.0, 1.0))

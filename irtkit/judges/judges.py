@@ -80,9 +80,9 @@ class Judges(Printed):
     table: pd.DataFrame = field(repr=False)
     """Judges, the strictest first: n_marks, severity (how much worse its marks are than those of
     all judges on average, in marks), severity_se (1.96 of it is a 95 % interval), consistency
-    (share of the variance of its marks that it has in common with other judges, NaN if no two
-    others agree), agreement (correlation with the consensus of the others), verdict (whether it is
-    usable, or why not)."""
+    (share of the variance of its marks that it has in common with other judges, of what their
+    numbers of each mark allow, NaN if no two others agree), agreement (correlation with the
+    consensus of the others), verdict (whether it is usable, or why not)."""
     favours: pd.DataFrame = field(repr=False)
     """Judge and family: difference (how much better the judge marks systems of the family than
     the others do, compared with all other systems, those without a family too, in marks), se,
@@ -190,6 +190,9 @@ def judges(
     two judges mark, systems and items alone connect the judges. The severity of a judge that no
     mark compares with others is NaN.
 
+    The scores of systems share the errors of their judges' severities, which widen the intervals of
+    scores, ranks and differences of systems of different judges, but not those of abilities.
+
     Marks beyond the ends of the scale are cut off after the adjustment. In simulations intervals of
     severities cover the true one in 91 to 97 %, 5 to 6 % of the tests of a judge and family without
     a preference have p < 0.05, and a preference of 0.15 marks for ten of 30 systems has it in 82 %
@@ -262,7 +265,7 @@ def judges(
         table=table.sort_values("severity", ascending=False, kind="stable"),
         favours=favours,
         reliability=reliability,
-        responses=_adjusted(rated, fractions, matrix, items, findings),
+        responses=_adjusted(rated, fractions, estimates.root / best, matrix, items, findings),
         findings=(*of_reading, *findings),
     )
     if not result.is_comparable:
@@ -351,16 +354,24 @@ def _rated(matrix: ResponseMatrix, drop: list[str]) -> tuple[Ratings, float, Any
 def _adjusted(
     rated: Ratings,
     fractions: Array,
+    errors: Array,
     matrix: ResponseMatrix,
     items: Any,
     findings: list[Finding],
 ) -> ResponseMatrix:
-    """Adjusted marks within the range, averaged over judges, from 0 to 1."""
+    """Adjusted marks within the range, averaged over judges, from 0 to 1.
+
+    A score has the errors of its judges' severities by the share that each has in its marks.
+    """
     described: Any = matrix.item_table
     described = described.drop_duplicates("judged_item").set_index("judged_item")
     described = described.drop(columns="judge").rename_axis("item")
     source: Any = matrix.source
-    source = replace(source, adjustment=tuple(findings))
+    of_judges = rated.sums(1 / rated.n_marks, SYSTEM, JUDGE)
+    of_judges /= np.maximum(of_judges.sum(axis=1, keepdims=True), 1)
+    of_systems = map(tuple, (of_judges @ errors).tolist())
+    shared_errors = dict(zip(matrix.respondents, of_systems, strict=True))
+    source = replace(source, adjustment=tuple(findings), shared_errors=shared_errors)
     tables = described if len(described.columns) else None, matrix.respondent_table
     n_marks = rated.sums(None, SYSTEM, ITEM)
     with np.errstate(invalid="ignore"):

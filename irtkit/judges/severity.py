@@ -81,6 +81,7 @@ class Severity(NamedTuple):
 
     severity: Array  # Of each judge, above 0 if its marks are lower.
     variance: Array  # Of its error.
+    root: Array  # A root of the covariance of these errors, (n_judges, n_judges).
     group: NDArray[np.integer]  # Judges of one group are compared by marks.
     effects: tuple[Array, Array]  # Of systems and of items.
     answer_variance: float  # What is the answer's own, NaN if no answer has two marks.
@@ -146,8 +147,14 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     answer = max(products / n_pairs, 0.0) if n_pairs else np.nan
     noise = max(total - np.nan_to_num(answer), 0.0)
     # Where few answers compare judges, these fit them closely, and clusters say too little.
-    variance = np.maximum(variance, total * (1 - correlation) * np.diag(inverse))
-    return Severity(0.0 - lenience, variance, group, effects, answer, noise)
+    of_model = np.diag(inverse)
+    variance = np.maximum(variance, total * (1 - correlation) * of_model)
+    # Errors correlate as the model says, and add up to 0, as severities do.
+    values, vectors = np.linalg.eigh(inverse)
+    widened = np.sqrt(variance / np.where(of_model > 0, of_model, np.inf))
+    root = widened[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+    root -= root.mean(axis=0)
+    return Severity(0.0 - lenience, variance, root, group, effects, answer, noise)
 
 
 def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) -> Array:

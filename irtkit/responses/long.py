@@ -79,8 +79,8 @@ class LongFrame:
 
     def add(self, rows: Array, columns: Array, *values: Array) -> None:
         """Add responses, and perhaps their right answers. A label to be left out is below 0."""
-        if min(rows.min(initial=0), columns.min(initial=0)) < 0:
-            kept = (rows >= 0) & (columns >= 0)
+        kept = (rows >= 0) & (columns >= 0)
+        if not kept.all():
             rows = rows[kept]
             columns = columns[kept]
             values = tuple(array[kept] for array in values)

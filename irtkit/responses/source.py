@@ -35,6 +35,9 @@ class Source:
     findings: tuple[Finding, ...] = ()
     adjustment: tuple[Finding, ...] = ()
     """What `irtkit.judges` found about judges, if it adjusted their marks."""
+    shared_errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """How far one standard error of each severity moves the mean score of a system, by its label.
+    These errors are independent of each other, and systems share them."""
 
     def __str__(self) -> str:
         shown = ", ".join(self.files[:_SHOWN]) or "memory"
@@ -76,7 +79,11 @@ class Source:
             name: tuple(value) if isinstance(value, list) else value
             for name, value in record["settings"].items()
         }
-        return cls(tuple(record["files"]), record["format"], settings, findings, adjustment)
+        shared_errors = {
+            system: tuple(errors) for system, errors in record.get("shared_errors", {}).items()
+        }
+        files = tuple(record["files"])
+        return cls(files, record["format"], settings, findings, adjustment, shared_errors)
 
     @classmethod
     def merged(cls, sources: Iterable[Source | None]) -> Source | None:
@@ -95,6 +102,7 @@ class Source:
             shared,
             tuple(finding for source in given for finding in source.findings),
             tuple(finding for source in given for finding in source.adjustment),
+            {name: errors for source in given for name, errors in source.shared_errors.items()},
         )
 
 

@@ -28,6 +28,7 @@ from irtkit.systems.scores import (
     clusters_of,
     limits_of,
     scores_of,
+    shared_errors,
     table_of_scores,
 )
 from irtkit.systems.tasks import Tasks, compared_by_task
@@ -206,7 +207,7 @@ def compare_systems(
                 f"systems {short(names[0])} and {short(names[1])} cannot be compared: they share "
                 "no items, directly or through other systems"
             )
-        shares = Shares.of(result.patterns, places)
+        shares = _shares(result, places)
         if by is not None:
             return compared_by_task(shares, cluster, Tasks.of(result, by), level)
         scores = scores_of(part, cluster)
@@ -224,6 +225,12 @@ def compare_systems(
     for finding in limits_of(result, parts):
         warn(finding)
     return compared
+
+
+def _shares(result: FitResult, places: Any) -> Shares:
+    """Accuracies of systems, with the errors that these share."""
+    shares = Shares.of(result.patterns, places)
+    return shares._replace(shared=shared_errors(result, places))
 
 
 def _places(result: FitResult, names: Iterable[str]) -> NDArray[np.intp]:
@@ -295,7 +302,7 @@ def _columns(
     n_items = np.full(len(of_scores.df), len(result.item_labels))
     difference = of_scores
     if not result.patterns.complete:
-        shares = Shares.of(result.patterns, scores.places[order])
+        shares = _shares(result, scores.places[order])
         n_common, in_common = shares.differences(cluster)
         n_items = n_common[pairs]
         difference = Estimate(*(values[pairs] for values in in_common))

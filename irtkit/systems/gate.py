@@ -218,7 +218,7 @@ def _answers(run: ResponseMatrix) -> _Run:
     """Answers of a run."""
     import pandas as pd
 
-    right, trials, scored = Shares.of(patterns_of(run, synthetic_is_real=True))
+    right, trials, scored, _ = Shares.of(patterns_of(run, synthetic_is_real=True))
     answering = np.flatnonzero(trials.any(axis=1))
     systems = pd.Index(run.respondents)[answering]
     items = pd.Index(run.items)

@@ -56,6 +56,7 @@ class Shares(NamedTuple):
     right: Array  # Proportion right of the trials of each cell, 0 if missing, (n, n_items).
     trials: Array
     scored: bool = False  # Whether some are scores between 0 and 1.
+    shared: Any = None  # Errors that systems share, see `shared_errors`.
 
     @classmethod
     def of(cls, patterns: Patterns, rows: Any = slice(None)) -> Shares:
@@ -97,6 +98,9 @@ class Shares(NamedTuple):
                 squares += (sums - sums.T - mean * n_common) ** 2
         least = np.minimum(self.steps[:, None], self.steps) ** 2
         variance = np.maximum(squares, least) * correction(n_clusters) / counted**2
+        if self.shared is not None:
+            gaps = self.shared[:, None] - self.shared
+            variance += (gaps**2).sum(axis=2)
         return n_items.astype(np.int64), Estimate(mean, np.sqrt(variance), n_clusters - 1)
 
     def difference(self, cluster: Clusters | None = None) -> tuple[int, Estimate]:
@@ -198,6 +202,7 @@ class Answers(NamedTuple):
     patterns: Patterns
     estimated: NDArray[np.bool_]  # Which items of the result have parameters.
     filling: Filling | None  # What stands for missing answers, None if there are none.
+    shared: Array  # Errors that systems share, see `shared_errors`.
 
 
 class Filling(NamedTuple):
@@ -279,7 +284,9 @@ def scores_of(
     precision = np.float32 if n > MOST_DRAWN else np.float64
     n_clusters = len(starts)
     n_moves = 0 if filling is None else filling.roots[..., 0].size
-    error = np.zeros((n, n_clusters + n_moves), precision)
+    n_own = n_clusters + n_moves
+    error = np.zeros((n, n_own + answers.shared.shape[1]), precision)
+    error[:, n_own:] = answers.shared
     value, df = np.empty((2, n))
     step = 1.0
     for systems in blocks(n, n_items):
@@ -294,7 +301,7 @@ def scores_of(
         if filling is not None:
             by_answers, by_items = filling.moves(systems, shares, share)
             contribution += by_answers * widened
-            error[systems, n_clusters:] = by_items.reshape(len(right), -1)
+            error[systems, n_clusters:n_own] = by_items.reshape(len(right), -1)
         error[systems, :n_clusters] = by_cluster(contribution)
         df[systems] = (by_cluster(shares.trials) > 0).sum(axis=1) - 1
     least = ((step * share) ** 2 * correction_by_item)[weighted].min()
@@ -302,6 +309,15 @@ def scores_of(
     order = np.argsort(-value, kind="stable")
     places = answers.places[order]
     return Scores(places, value[order], error[order], df[order], float(least))
+
+
+def shared_errors(result: FitResult, places: Any) -> Array:
+    """Errors of the scores of some systems by the severities of their judges, (n, n_judges)."""
+    source = None if result.responses is None else result.responses.source
+    if source is None or not source.shared_errors:
+        return np.zeros((len(places), 0))
+    labels = np.array(result.respondent_labels, dtype=object)[places]
+    return np.array([source.shared_errors[label] for label in labels])
 
 
 def answers_by_component(
@@ -321,7 +337,6 @@ def answers_by_component(
 
 def table_of_scores(result: FitResult, level: float | None = None) -> pd.DataFrame:
     """Table of respondents with their expected scores, and intervals if there is a level."""
-    import pandas as pd
     from scipy.special import ndtri
 
     patterns = result.patterns
@@ -333,6 +348,23 @@ def table_of_scores(result: FitResult, level: float | None = None) -> pd.DataFra
         )
     if not n:
         raise ValueError("result lacks a real system with a response to rank")
+    table = _given_severities(result, level)
+    reach = ndtri((1 + (level or 0.95)) / 2)
+    shared = shared_errors(result, range(len(table)))
+    if level is not None and shared.shape[1]:
+        of_judges = reach * np.linalg.norm(shared, axis=1)
+        score, low, high = (table[name] for name in _SCORES)
+        table["expected_score_low"] = np.maximum(score - np.hypot(score - low, of_judges), 0)
+        table["expected_score_high"] = np.minimum(score + np.hypot(high - score, of_judges), 1)
+    return table
+
+
+def _given_severities(result: FitResult, level: float | None) -> pd.DataFrame:
+    """The table without the errors that systems share."""
+    import pandas as pd
+    from scipy.special import ndtri
+
+    patterns = result.patterns
     if result.several is not None:
         table = result.respondents
         score, error = result.several.scores(result)
@@ -359,7 +391,8 @@ def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
         chosen = chosen.with_columns(np.flatnonzero(estimated))
     rows = table.iloc[places]
     score = rows["expected_score"].to_numpy(np.float64)
-    answers = Answers(places, score, chosen, estimated, None)
+    shared = shared_errors(result, places)
+    answers = Answers(places, score, chosen, estimated, None, shared)
     if all_answered(chosen):
         return answers
     items = result.parameters.chosen(estimated)

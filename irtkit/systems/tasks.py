@@ -142,7 +142,7 @@ def compared_by_task(
     rows: list[Any] = []
     for k, name in enumerate(tasks.names):
         items = tasks.of_item == k
-        of_task = Shares(shares.right[:, items], shares.trials[:, items], shares.scored)
+        of_task = shares._replace(right=shares.right[:, items], trials=shares.trials[:, items])
         n_items, difference = of_task.difference(None if cluster is None else cluster[items])
         if n_items:
             names.append(name)
