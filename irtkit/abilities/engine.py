@@ -502,10 +502,10 @@ def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
     scale = np.sqrt(share * (1 - share))
     residual = (cells.y - share) / scale
     standard = np.where(answered, residual, 0).astype(np.float32)
-    theta = _first_abilities(standard, answered, design)
+    theta, kept = _first_abilities(standard, answered, design)
     n_answers = np.maximum(answered.sum(axis=0), 1)
     loading = standard.T @ theta / n_answers[:, None]
-    loading *= design.pattern
+    loading *= design.pattern * kept
     length = np.sqrt((loading**2).sum(axis=1, keepdims=True))
     shrink = 0.8 / np.maximum(length, 1e-9)  # no loading starts above 0.8
     loading *= np.minimum(1, shrink)
@@ -531,16 +531,18 @@ def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
 
 def _first_abilities(
     standard: NDArray[np.float32], answered: NDArray[np.bool_], design: Design
-) -> Array:
-    """Abilities with mean 0 and SD 1.
+) -> tuple[Array, Array]:
+    """Abilities with mean 0 and SD 1, and the share of each that is no noise.
 
     They are means of standardised answers, less what items of all abilities show. Free abilities
-    after the first are singular vectors.
+    after the first are singular vectors. Their slopes are shrunk by what chance gives, since EM
+    takes noise back by a few percent at a time.
     """
     n = len(standard)
     k = design.n_abilities
     residual = standard.copy()
     theta = np.zeros((n, k))
+    kept = np.ones(k)
     for column, items in enumerate(design.pattern.T):
         if column and design.free:
             # the leading left singular vector times its value, by power iterations
@@ -549,6 +551,7 @@ def _first_abilities(
                 vector = (residual @ vector) @ residual
                 vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
             values = np.asarray(residual @ vector, dtype=np.float64)
+            kept[column] = _beyond_noise(residual, float(np.linalg.norm(values)))
         else:
             count = np.maximum(answered[:, items].sum(axis=1), 1)
             values = residual[:, items].sum(axis=1) / count
@@ -558,7 +561,20 @@ def _first_abilities(
             ability = theta[:, column].astype(np.float32)
             slope = residual.T @ ability / n
             residual -= np.outer(ability, slope) * answered
-    return theta
+    return theta, kept
+
+
+def _beyond_noise(residual: NDArray[np.float32], value: float) -> float:
+    """Share of a singular value that is not noise (Gavish & Donoho 2017)."""
+    shorter, longer = sorted(residual.shape)
+    ratio = shorter / longer
+    noise = float((residual**2).mean())
+    square = value**2 / max(noise * longer, 1e-12)
+    edge = (1 + ratio**0.5) ** 2
+    if square <= edge:
+        return 0.1  # although all may be noise
+    signal = (square - ratio - 1) ** 2 - 4 * ratio
+    return float(np.sqrt(signal) / square)
 
 
 def principal_axes(fitted: Fitted) -> Array:
