@@ -443,9 +443,7 @@ class PenalisedLikelihood:
                 blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
             of_items = slice(parameters.angles.stop)
             sides = v[of_items].reshape(parameters.width, -1).T
-            own = slice(parameters.width)  # guessing may be held
-            jittered = blocks[:, own, own] + _JITTER * np.eye(parameters.width)
-            step[of_items] = np.linalg.solve(jittered, sides[:, :, None])[:, :, 0].T.ravel()
+            step[of_items] = _solved(blocks, sides).T.ravel()
         if parameters.n_population:
             # A free population takes the place of a common scale and location. Of several maxima
             # between nodes, steps of EM lead to that of R's mirt.
@@ -478,8 +476,9 @@ class PenalisedLikelihood:
         if parameters.model in ("2PL", *OF_LEVELS):
             shifts = parameters.shifts[parameters.free]
             by_shift = np.einsum("jk,jkl,jl->j", shifts, blocks[:, 1:, 1:], shifts)
-            inverses = np.linalg.inv(blocks + _JITTER * np.eye(blocks.shape[1]))
-            by_slope = 1 / inverses[:, 0, 0]
+            along_slope = np.zeros(blocks.shape[:2])
+            along_slope[:, 0] = 1.0
+            by_slope = 1 / _solved(blocks, along_slope)[:, 0]
             squares = evaluation.at.items.slope[parameters.free] ** 2
             n = self.likelihood.engine.patterns.n_respondents
             missing = by_shift / (1 + squares @ by_shift / n)
@@ -517,3 +516,19 @@ def prior_at(
         blocks=typical.mT @ density.blocks @ typical + around,
         border=typical.mT @ density.border,
     )
+
+
+def _solved(blocks: Array, sides: Array) -> Array:
+    """Solve one small positive definite system for every item, (n_items, k)."""
+    size = sides.shape[1]  # guessing may be held
+    if size > 2:
+        jittered = blocks[:, :size, :size] + _JITTER * np.eye(size)
+        return np.asarray(np.linalg.solve(jittered, sides[:, :, None])[:, :, 0])
+    # two unknowns in closed form take a quarter of the time
+    of_slope = blocks[:, 0, 0] + _JITTER
+    of_intercept = blocks[:, 1, 1] + _JITTER
+    mixed = blocks[:, 0, 1]
+    slope = of_intercept * sides[:, 0] - mixed * sides[:, 1]
+    intercept = of_slope * sides[:, 1] - mixed * sides[:, 0]
+    determinant = of_slope * of_intercept - mixed**2
+    return np.stack([slope, intercept], axis=1) / determinant[:, None]
