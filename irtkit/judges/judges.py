@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _LEAST_P = 0.001  # p-values below it are shown as such.
 _FDR = 0.05  # Rate of false ones among the preferences that are named.
+_LEVEL = 0.05  # Of the test that systems differ.
 _RELIABLE = 0.9  # Reliability for which judges are counted.
 _STANDINGS = {
     "noise": "judge-noise",
@@ -60,6 +61,7 @@ class Reliability(NamedTuple):
     noise: float
     n_items: float  #: Answers of a system, on average.
     n_judges: float  #: Marks of an answer, on average.
+    p_value: float  #: Of the F test that systems do not differ, NaN if unknown.
 
     def of(self, n_items: float, n_judges: float) -> float:
         """Return the reliability of a mean over some items, with so many judges per answer."""
@@ -380,7 +382,13 @@ def _adjusted(
 
 
 def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
-    """Variances of the effects less the variances of their errors."""
+    """Variances of the effects less the variances of their errors.
+
+    The F test compares the variance of systems with that of their errors, by the degrees of freedom
+    of answers.
+    """
+    from scipy.special import fdtrc
+
     noise = float(estimates.noise_variance)
     of_answers = float(estimates.answer_variance)
     n_answers = float((1 / rated.n_marks).sum())
@@ -391,10 +399,17 @@ def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     errors = [error * n_systems, error * n_items, estimates.variance.mean()]
     spread = [np.var(values, ddof=1) for values in effects]
     variances = np.maximum(np.subtract(spread, errors), 0.0)
+    n_free = n_answers - n_systems - n_items + 1
+    in_excess = spread[SYSTEM] / errors[SYSTEM] if errors[SYSTEM] > 0 else math.inf
+    if of_answers >= 0:
+        in_excess *= n_free / n_answers
+    n_free = min(n_free, len(rated.mark) - sum(rated.shape) + 2)
+    p_value = float(fdtrc(n_systems - 1, n_free, in_excess)) if n_free > 0 else math.nan
     if estimates.group.any():  # systems that different groups marked are not comparable
         variances[SYSTEM] = np.nan
     system, item, judge = variances.tolist()
-    return Reliability(system, item, judge, of_answers, noise, n_answers / n_systems, n_judges)
+    each = n_answers / n_systems, n_judges
+    return Reliability(system, item, judge, of_answers, noise, *each, p_value)
 
 
 def _findings(
@@ -414,12 +429,19 @@ def _findings(
         "n_judges": n_judges,
         "each": reliability.n_judges,
     }
-    is_sound = not np.isin(standing, _FAULTY).any()
-    if is_sound and reliability.system >= 0:
+    faulty = names[np.isin(standing, _FAULTY)].tolist()
+    is_sound = not faulty
+    is_known = is_sound and reliability.system >= 0 and reliability.p_value < _LEVEL
+    if is_known:
         values["value"] = reliability.of(reliability.n_items, reliability.n_judges)
-    if is_sound and math.isfinite(reliability.judges_needed):
+        values["least"] = 2 if np.isnan(reliability.answer) else None
+    if is_known and math.isfinite(reliability.judges_needed):
         values["needed"] = int(reliability.judges_needed)
     findings = [Finding("judges-compared", "note", values)]
+    if not (is_known or estimates.group.any()):
+        p = None if faulty or np.isnan(reliability.p_value) else reliability.p_value
+        values = {"names": faulty, "p": p}
+        findings.append(Finding("reliability-not-known", "note", values))
     is_member = estimates.group[:, None] == np.unique(estimates.group)
     if is_member.shape[1] > 1:
         marked = rated.sums(None, SYSTEM, JUDGE) @ is_member
@@ -441,7 +463,6 @@ def _findings(
         if labels:
             values = {"n": len(labels), "names": labels}
             findings.append(Finding(code, "warning", values))
-    faulty = names[np.isin(standing, _FAULTY)].tolist()
     if faulty:
         values = {"n": len(faulty), "names": faulty}
         findings.append(Finding("faulty-judges", "warning", values))

@@ -276,6 +276,20 @@ def test_reliability_grows_with_judges_and_items():
     assert np.isnan(judged(by_one)[0].reliability.judges_needed)
 
 
+def test_reliability_is_given_only_where_systems_differ_significantly():
+    g = np.random.default_rng(3)
+    shown = []
+    for _ in range(20):
+        system, item, judge = np.indices((4, 5, 2)).reshape(3, -1)
+        columns = {"model": system, "item": item, "judge": judge, "score": g.integers(1, 6, 40)}
+        found = irtkit.judges(pd.DataFrame(columns), score_range=(1, 5))
+        shown.append("reliability-not-known" not in codes(found))
+    assert np.mean(shown) <= 0.1
+    assert "would show how many judges" in str(judged(by_one)[0].findings[0])
+    assert "reliability-not-known" not in codes(judged()[0])
+    assert judged()[0].reliability.p_value < 0.001
+
+
 def test_the_adjusted_marks_are_fractions_that_a_fit_takes():
     marks, _ = ratings(by_one)
     found = irtkit.judges(marks, score_range=(1, 5))
