@@ -395,10 +395,15 @@ class Coder:
             missing = ask("missing", missing=words)
             wrong = ask("wrong", right=1, wrong=[0, *words])
             return failed("no-counts", missing, wrong, words=words)
+        code, remedies = proposals(written, self)
+        n_invalid = self.n_invalid
+        is_word = np.array([isinstance(plain, str) for plain in odd["plain"]])
+        if code in {"missing-word", "words"} and is_word.any():  # numbers may be marks
+            odd = odd[is_word]
+            n_invalid = len(odd)
         first = odd.iloc[0]
         item = items[first["column"]]
         cell = {"respondent": respondents[first["row"]], "item": item, "value": first["value"]}
-        code, remedies = proposals(written, self)
         ranges = self.marking.score_range
         if ranges is not None and isinstance(first["plain"], float):
             code = "outside-range"
@@ -412,7 +417,7 @@ class Coder:
                 if isinstance(pair, tuple) and "levels" not in remedy.settings:
                     by_item = {items[j]: pair for j in strange[:10]}
                     remedies[k] = ask(remedy.purpose, score_range=by_item)
-        return failed(code, *remedies, **cell, more=self.n_invalid - 1)
+        return failed(code, *remedies, **cell, more=n_invalid - 1)
 
 
 def distinct(values: Array) -> tuple[Array, Array]:

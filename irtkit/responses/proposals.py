@@ -37,6 +37,8 @@ def proposals(invalid: dict[Plain, object], seen: Coder) -> tuple[str, list[Reme
         return "unnamed", [ask("missing", missing=unnamed), ask("wrong", wrong=unnamed)]
     if not words:
         return _of_numbers(numbers, seen)
+    if numbers and any(word[0].isdigit() for word in words):  # "5 - great" is a mark
+        return "words", [ask("order", order=...)]
     # more or longer words are answers, not marks
     longest = max(map(len, words))
     is_long = len(words) > 10 or longest > 80
@@ -47,7 +49,7 @@ def proposals(invalid: dict[Plain, object], seen: Coder) -> tuple[str, list[Reme
         return _of_words(words, seen, is_long=is_long)
     says = _says(as_written)
     missing = Remedy({"missing": as_written}, "missing", safe=not says)
-    if not says or seen.n_scores or has_threshold:
+    if not says or numbers or seen.n_scores or has_threshold:
         return "missing-word", [missing]
     return "missing-word", [missing, ask("wrong", right=1, wrong=[0, *as_written])]
 

@@ -319,6 +319,7 @@ def test_a_matrix_with_judges_gives_the_same_as_its_table(swap):
     ({"score": 7}, "must be between 1 and 5"),
     ({"judge": "fair"}, "two judges or more, got 1"),
     ({"model": "a", "item": "b", "judge": ["fair"] * 20 + ["strict"] * 20}, "judge 'fair'"),
+    ({"score": ["ERROR", 4, 4, 2] * 10}, r"'ERROR' \(and 9 more cells\). Pass missing='ERROR'"),
     ({"judge": None}, "no column is recognised as the judges"),
 ])  # fmt: skip
 def test_bad_ratings_give_one_clear_error(change, message):

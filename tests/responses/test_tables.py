@@ -215,6 +215,8 @@ def test_settings_that_contradict_each_other_are_refused(settings, message):
     ([2, 5], {"threshold": 3}, "levels", {"threshold": ...}, False),
     ([-1], {}, "missing-word", {"right": 1, "wrong": -1}, False),
     (["red", "blue"], {}, "words", {"right": ..., "wrong": ...}, False),
+    ([2, "ERROR"], {}, "missing-word", {"missing": ["ERROR"]}, False),
+    ([2, "5 - great"], {}, "words", {"order": ...}, False),
     (["?"], {"threshold": 0.5}, "missing-word", {"missing": ["?"]}, True),
     (["late"], {"right": "ok", "wrong": "no"}, "unnamed", {"missing": ["late"]}, False),
 ])  # fmt: skip
