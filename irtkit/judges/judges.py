@@ -262,9 +262,12 @@ def judges(
         "verdict": [*map(_verdict, names, standing, repeat(preferred))],
     }
     table = pd.DataFrame(columns, pd.Index(names, name="judge"))
+    table = table.sort_values("severity", ascending=False, kind="stable")
+    rows = {"judges": _rows(table), "favours": _rows(surest(favours))}
+    findings[0] = replace(findings[0], values={**findings[0].values, **rows})
     fractions = np.clip(adjusted / best, 0.0, 1.0)
     result = Judges(
-        table=table.sort_values("severity", ascending=False, kind="stable"),
+        table=table,
         favours=favours,
         reliability=reliability,
         responses=_adjusted(rated, fractions, estimates.root / best, matrix, items, findings),
@@ -527,6 +530,13 @@ def _preferred(
             finding = Finding("judges-differ-on-family", "warning", values)
             findings.setdefault((*panel, family), finding)
     return [*findings.values()]
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a table as JSON has them, for the page of a fit."""
+    labelled = table.reset_index().astype(object)
+    rows: list[dict[str, Any]] = labelled.where(labelled.notna(), None).to_dict("records")
+    return rows
 
 
 def _verdict(name: str, standing: str, preferred: list[Finding]) -> str:

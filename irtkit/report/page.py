@@ -110,6 +110,7 @@ def page_of(
         first=[f"{finding.reason}." for finding in result.findings if finding.code == AT_CHANCE],
         cautions=warnings,
         of_judges=_of_judges(result),
+        judges=_tables_of_judges(result),
         notes=_sentences(result.findings, "note"),
         of_systems=_sentences((*audited.findings, *findings), "note"),
         health=measured,
@@ -163,6 +164,21 @@ def _of_judges(result: FitResult) -> list[str]:
     source = result.saved_responses.source
     findings = () if source is None else source.adjustment
     return [f"{finding.reason}." for finding in findings]
+
+
+def _tables_of_judges(result: FitResult) -> list[tuple[str, pd.DataFrame]]:
+    """Judges, and judges and families, of marks that were adjusted, without empty columns."""
+    source = result.saved_responses.source
+    tables = []
+    for finding in () if source is None else source.adjustment:
+        for name, caption in (
+            ("judges", "Judges, the strictest first"),
+            ("favours", "Judges and families, the surest first"),
+        ):
+            if finding.values.get(name) and finding.code == "judges-compared":
+                table = pd.DataFrame(finding.values[name]).set_index("judge")
+                tables.append((caption, table.dropna(axis=1, how="all")))
+    return tables
 
 
 def _sentences(findings: Sequence[Finding], severity: str) -> list[str]:

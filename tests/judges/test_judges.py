@@ -419,6 +419,8 @@ def test_the_page_of_adjusted_marks_has_a_section_on_judges(tmp_path):
         page = irtkit.report(each, tmp_path / "page.html").read_text("utf-8")
         assert '<section id="judges"' in page
         assert "The adjusted marks keep it" in page
+        assert "Judges, the strictest first" in page
+        assert "Judges and families" in page
     plain = irtkit.fit(found.responses.to_frame(), standard_errors=False)
     page = irtkit.report(plain, tmp_path / "page.html").read_text("utf-8")
     assert '<section id="judges"' not in page
