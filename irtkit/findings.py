@@ -354,7 +354,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "and the same item has several",
     "threshold-flat": "all scores are on one side of the threshold {threshold}",
     "some-tasks": "only some of the tables have the column {column} of tasks",
-    "no-label": "row {row} lacks a label in {column}",
+    "no-label": "row {row} lacks a label in {column}. Fill it in, or delete such rows",
+    "no-marks": "the table has severities of judges and no marks. irtkit judges writes adjusted "
+    "marks to adjusted.csv where marks connect all judges",
     "no-task": "{task} is not a task of this table[[, whose tasks are {tasks}]]",
     "no-key": "the key {key} is neither a file nor the label of a row nor a column of a long table",
     "key-missing": "the key lacks a right answer for {items}",

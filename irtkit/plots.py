@@ -427,7 +427,9 @@ def severities(judges: Judges, ax: Axes | None = None) -> Axes:
         The axes. ``axes.figure.savefig`` writes the picture.
     """
     check_type("judges", judges, Judges)
-    table = judges.table
+    table = judges.table.dropna(subset="severity")
+    if not len(table):
+        raise ValueError("judges lack severities, because no marks compare them")
     caption = f"{counted(len(table), 'judge')}. Right of 0: stricter than all judges on average"
     return _estimates("Severity of judges", caption, table[["severity", "severity_se"]], ax)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import check_unique
 from irtkit.findings import Finding, ReadingError, Remedy, failed
 from irtkit.io.merging import merge_responses, repeats_of_parts
 from irtkit.io.text import naming
@@ -136,13 +137,16 @@ def _read(tables: list[Table], settings: Settings, findings: list[Finding]) -> R
     """Matrix of one table, or of several long ones. Findings are added."""
     import pandas as pd
 
+    if any({"judge", "severity", "severity_se"}.issubset(table.header) for table in tables):
+        raise failed("no-marks")
     judges = listed(settings.judge)
     if len(judges) > 1:  # a column of marks per judge
-        settings = replace(settings, judge="judge")
+        check_unique("judge must name a column once", judges)
+        settings = replace(settings, judge="judge", response="score")
         for k, table in enumerate(tables):
             named(table.header, "judge", judges)
             frame = pd.concat(table.rows(), ignore_index=True).set_axis(table.header, axis=1)
-            others = [name for name in table.header if name not in judges]
+            others = [name for name in table.header if name not in {*judges, "judge", "score"}]
             melted = frame.melt(others, judges, "judge", "score")
             tables[k] = frame_table(melted, table.place)
     counted = [_counted(table, settings) for table in tables]

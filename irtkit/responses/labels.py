@@ -243,8 +243,13 @@ class Labels:
             numbers = self._known[which]
             is_missing = numbers == _NO_LABEL
             if is_missing.any():
-                row = start + int(is_missing.argmax()) + 1
-                missing = {"row": row, "column": [*self.columns]}
+                first = int(is_missing.argmax())
+                n_named = len(parts) - self.described
+                blank = []
+                for k, name in enumerate(self.columns[:n_named]):
+                    if not self._columns[k].plain[parts[k][first]]:
+                        blank.append(name)
+                missing = {"row": start + first + 1, "column": blank}
                 raise ReadingError(Finding("no-label", "error", missing), place)
         return numbers
 

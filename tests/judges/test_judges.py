@@ -242,6 +242,29 @@ def test_a_preference_is_named_once_and_not_of_a_reversed_judge():
     assert found.favours.loc["turned"].isna().all(axis=None)
 
 
+@pytest.mark.filterwarnings("ignore:Judges not connected")
+def test_marks_that_are_not_connected_are_not_written_drawn_or_ranked(tmp_path):
+    pytest.importorskip("matplotlib")
+    marks, _ = ratings(groups)
+    marks = marks[marks["judge"] != "lenient"]
+    with pytest.raises(ValueError, match="no marks compare them"):
+        irtkit.plots.severities(irtkit.judges(marks, score_range=(1, 5)))
+    marks.to_csv(tmp_path / "marks.csv", index=False)
+    run("judges marks.csv --out judged", tmp_path)
+    for place in ("judged", "judged/judges.csv"):
+        assert "has severities of judges and no marks" in run(f"fit {place}", tmp_path).stderr
+
+
+def test_two_of_three_columns_may_be_the_judges():
+    marks, _ = ratings(None, n=9)
+    wide = marks.pivot_table("score", ["model", "item", "lab"], "judge").reset_index()
+    found = irtkit.judges(wide, score_range=(1, 5), judge=["strict", "fair"])
+    wanted = irtkit.judges(marks[marks["judge"] != "lenient"], score_range=(1, 5))
+    pd.testing.assert_frame_equal(found.table, wanted.table)
+    with pytest.raises(ValueError, match="judge must name a column once: 'fair'"):
+        irtkit.judges(wide, score_range=(1, 5), judge=["fair", "fair"])
+
+
 def test_judges_that_no_mark_compares_are_named_in_their_groups():
     with pytest.warns(irtkit.IRTWarning, match="cannot be compared"):
         found, _ = judged(groups)
@@ -320,6 +343,7 @@ def test_a_matrix_with_judges_gives_the_same_as_its_table(swap):
     ({"judge": "fair"}, "two judges or more, got 1"),
     ({"model": "a", "item": "b", "judge": ["fair"] * 20 + ["strict"] * 20}, "judge 'fair'"),
     ({"score": ["ERROR", 4, 4, 2] * 10}, r"'ERROR' \(and 9 more cells\). Pass missing='ERROR'"),
+    ({"judge": ["fair", ""] * 20}, "lacks a label in 'judge'. Fill"),
     ({"judge": None}, "no column is recognised as the judges"),
 ])  # fmt: skip
 def test_bad_ratings_give_one_clear_error(change, message):
