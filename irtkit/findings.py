@@ -342,7 +342,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "as one[[ (and {more:more label})]][[. Both have answers to the same item: {item}]]",
     "no-respondent-column": "no column is recognised as the systems among {columns}",
     "no-item-column": "no column is recognised as the items among {columns}",
-    "no-judge-column": "no column is recognised as the judges among {columns}",
+    "no-judge-column": "no column is recognised as the judges among {columns}. Ratings have a row "
+    "per mark, or a row per answer with a column per judge",
     "judge-column": "the column {column} names {n:judge}, and a mark depends on its judge. Adjust "
     "marks for severity by irtkit.judges(FILE) (irtkit judges FILE)",
     "two-values": "{label} has two values in {column}: {values}",

@@ -28,7 +28,7 @@ from irtkit.responses.columns import (
     several_columns,
     usual_columns,
 )
-from irtkit.responses.labels import Labels
+from irtkit.responses.labels import Labels, normalised
 from irtkit.responses.marking import (
     MISSING,
     MISSING_WORDS,
@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from irtkit.responses.columns import Roles
     from irtkit.responses.labels import Array, Names
     from irtkit.responses.tables import Settings, Table
+
+_UNRECOGNISED = {f"no-{role}-column" for role in ("respondent", "item", "judge", "response")}
+_SCALES = (1, 10, 100)  # Highest fraction, level and percentage.
 
 
 class LongFrame:
@@ -120,8 +123,8 @@ class LongFrame:
         if self.items.prefixed:
             matrix = matrix.with_columns(task=[names[0] for names in parts])
         if self.settings.judge is not None:
-            judged = [self.items.joined(names[:-1]) for names in parts]
-            judges = [names[-1] for names in parts]
+            judged = normalised(self.items.joined(names[:-1]) for names in parts)
+            judges = normalised(names[-1] for names in parts)
             matrix = matrix.with_columns(judged_item=judged, judge=judges)
         if self.settings.family is not None:
             families = [names[-1] for names in self.respondents.parts]
@@ -211,13 +214,18 @@ def _roles(table: Table, settings: Settings) -> Roles:
         roles = long_roles(header, *columns, **how, key=settings.key)
     except ReadingError as error:
         finding = error.finding
-        if finding.code not in {"no-judge-column", "no-response-column"}:
-            raise
-        marks = _columns_of_judges(table, settings)
-        if len(marks) < 2:
-            raise
-        of_judges = ask("columns", judge=marks)
-        raise ReadingError(replace(finding, remedies=(*finding.remedies, of_judges))) from error
+        remedies = [*finding.remedies]
+        if settings.judge is not None and finding.code in _UNRECOGNISED:
+            asked = dict(remedies[0].settings)
+            for role in ("respondent", "item", "response"):
+                if getattr(settings, role) is None and not usual_columns(header, role):
+                    asked.setdefault(role, ...)
+            remedies[0] = ask("column", **asked)
+        if finding.code in {"no-judge-column", "no-response-column"}:
+            marks = _columns_of_judges(table, settings)
+            if len(marks) > 1:
+                remedies.append(ask("columns", judge=marks))
+        raise ReadingError(replace(finding, remedies=tuple(remedies))) from error
     rivals = rival_columns(table, header, roles)
     if rivals and settings.response is None and settings.key is None:
         raise several_columns("response", [header[k] for k in (roles.response, *rivals)])
@@ -225,13 +233,17 @@ def _roles(table: Table, settings: Settings) -> Roles:
 
 
 def _columns_of_judges(table: Table, settings: Settings) -> list[str]:
-    """Columns of numbers that may have the marks of one judge each."""
+    """Columns of numbers that may have the marks of one judge each: most on one scale.
+
+    A table without a column of items does not have them.
+    """
     import pandas as pd
 
     header = table.header
-    if usual_columns(header, "response"):
+    has_items = settings.item is not None or usual_columns(header, "item")
+    if usual_columns(header, "response") or not has_items:
         return []
-    usual = {*TASKS, *REPEATS}.union(*COLUMNS.values())
+    usual = {*SUMMARIES, *TASKS, *REPEATS}.union(*COLUMNS.values())
     others = {*listed(settings.respondent), *listed(settings.item), settings.family}
     free = []
     for k, name in enumerate(header):
@@ -239,14 +251,16 @@ def _columns_of_judges(table: Table, settings: Settings) -> list[str]:
             free.append(k)
     if not free:
         return []
-    of_numbers = []
+    scale_of: dict[str, int] = {}
     for block, _ in islice(table.columns(free), 1):
         for k, column in zip(free, block, strict=True):
             _, values = distinct(_values(column))
             numbers = pd.to_numeric(pd.Series(values), errors="coerce")
-            if numbers.notna().all():
-                of_numbers.append(header[k])
-    return of_numbers
+            if len(numbers) and numbers.notna().all():
+                scale_of[header[k]] = int(np.searchsorted(_SCALES, numbers.max()))
+    scales = [*scale_of.values()]
+    commonest = max(scales, key=scales.count, default=0)
+    return [name for name, scale in scale_of.items() if scale == commonest]
 
 
 def rival_columns(table: Table, header: Sequence[str], roles: Roles) -> list[int]:

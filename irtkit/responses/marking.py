@@ -408,6 +408,8 @@ class Coder:
         if ranges is not None and isinstance(first["plain"], float):
             code = "outside-range"
             remedies = [ask("score-range", score_range=...)]
+            if len(written) == 1:  # such as 99
+                remedies.insert(0, ask("missing", missing=[first["plain"]]))
             ends = ranges if isinstance(ranges, tuple) else ranges.get(item, (0.0, 1.0))
             cell["low"], cell["high"] = ends
         strange = np.unique(odd["column"])

@@ -339,7 +339,7 @@ def test_a_matrix_with_judges_gives_the_same_as_its_table(swap):
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"score": 7}, "must be between 1 and 5"),
+    ({"score": [7, 4, 4, 2] * 10}, r"must be between 1 and 5.* Pass missing=7"),
     ({"judge": "fair"}, "two judges or more, got 1"),
     ({"model": "a", "item": "b", "judge": ["fair"] * 20 + ["strict"] * 20}, "judge 'fair'"),
     ({"score": ["ERROR", 4, 4, 2] * 10}, r"'ERROR' \(and 9 more cells\). Pass missing='ERROR'"),
@@ -374,6 +374,38 @@ def test_a_faulty_judge_is_named_by_the_fit_and_the_next_command_drops_it(tmp_pa
     assert "turned" in irtkit.report(result, tmp_path / "page.html").read_text("utf-8")
     assert run(command, tmp_path).stdout.endswith("next: irtkit fit judged/adjusted.csv\n")
     assert "faulty-judges" not in codes(irtkit.fit(tmp_path / "judged", standard_errors=False))
+
+
+def test_columns_of_judges_are_proposed_on_one_scale_and_only_next_to_items():
+    marks, _ = ratings(None, n=9)
+    wide = marks.pivot_table("score", ["model", "item"], "judge").reset_index()
+    extra = wide.assign(n_tokens=range(len(wide)), mean_score=wide[[*JUDGES]].mean(axis=1))
+    for table, proposed in ((extra, sorted(JUDGES)), (wide.drop(columns="item"), None)):
+        with pytest.raises(ReadingError, match="a row per mark") as refused:
+            irtkit.judges(table)
+        asked = [remedy.settings for remedy in refused.value.finding.remedies]
+        assert asked[0]["judge"] is ...
+        assert [settings["judge"] for settings in asked[1:]] == ([proposed] if proposed else [])
+
+
+def test_one_error_asks_for_all_columns_that_are_not_recognised():
+    marks, _ = ratings(by_one, n=9)
+    names = {"model": "who", "item": "no", "score": "stars"}
+    odd = marks.drop(columns="lab").rename(columns=names)
+    with pytest.raises(ReadingError, match="respondent=…, item=…, response=…"):
+        irtkit.judges(odd)
+    how = {"respondent": "who", "item": "no", "response": "stars", "score_range": (1, 5)}
+    wanted = irtkit.judges(marks, score_range=(1, 5)).table
+    pd.testing.assert_frame_equal(irtkit.judges(odd, **how).table, wanted)
+
+
+@pytest.mark.filterwarnings("ignore:the labels")
+def test_judges_whose_names_differ_by_blanks_are_one():
+    marks, _ = ratings(by_one, n=9)
+    blank = np.arange(len(marks)) % 2 == 0
+    spaced = marks.assign(judge=marks["judge"].where(blank, marks["judge"] + " "))
+    wanted = irtkit.judges(marks, score_range=(1, 5)).table
+    pd.testing.assert_frame_equal(irtkit.judges(spaced, score_range=(1, 5)).table, wanted)
 
 
 def test_settings_that_do_not_fit_are_refused():
