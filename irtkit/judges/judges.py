@@ -535,8 +535,8 @@ def _preferred(
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of a table as JSON has them, for the page of a fit."""
     labelled = table.reset_index().astype(object)
-    rows: list[dict[str, Any]] = labelled.where(labelled.notna(), None).to_dict("records")
-    return rows
+    rows: Any = labelled.where(labelled.notna(), None).to_dict("records")
+    return list(rows)
 
 
 def _verdict(name: str, standing: str, preferred: list[Finding]) -> str:
