@@ -622,8 +622,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{value:.2f}]][[. {needed:judge} per answer {needed:is|are} enough for 0.9]][[. Answers with "
     "{least:mark} would show how many judges are enough]]",
     "reliability-not-known": "Reliability not known[[: marks of {names} say nothing and must be "
-    "left out first]][[: systems do not differ significantly (F test, p {p:p})]]. How many judges "
-    "are enough is not known either",
+    "left out first]][[: {judges} do not agree]][[: {n:answer} are too few]][[: systems do not "
+    "differ significantly (F test, p {p:p})]]. How many judges are enough is not known either",
     "judges-not-connected": "Judges not connected: no marks compare {n:group} of judges: {groups}. "
     "Severities are relative to the judges of one group[[, and marks of {n_apart:system} that not "
     "all groups marked cannot be compared]]. More answers marked by judges of both groups help",

@@ -161,7 +161,8 @@ def _judges(given: SimpleNamespace) -> None:
     elif judged.faulty and len(judged.table) > len(judged.faulty) + 1:
         how |= {"family": given.family} if given.family else {}
         how |= {"drop": [*drop, *judged.faulty], "out": str(given.out or "judged")}
-        next_step(f"irtkit judges {quote(str(given.ratings))} {typed(how, options=True)}")
+        command = f"irtkit judges {quote(str(given.ratings))} {typed(how, options=True)}"
+        click.echo(f"\nnext: {printable(command)}")  # in one line, to be typed
     elif given.out is None:
         next_step("--out DIR writes the adjusted marks, which irtkit fit takes")
     else:

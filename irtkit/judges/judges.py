@@ -433,18 +433,25 @@ def _findings(
         "each": reliability.n_judges,
     }
     faulty = names[np.isin(standing, _FAULTY)].tolist()
-    is_sound = not faulty
-    is_known = is_sound and reliability.system >= 0 and reliability.p_value < _LEVEL
+    disagreeing = names[np.isin(standing, ("opposed", "disagrees"))].tolist()
+    unknown: dict[str, Any] = {}  # Why reliability is not known.
+    if faulty:
+        unknown["names"] = faulty
+    elif disagreeing:
+        unknown["judges"] = disagreeing
+    elif np.isnan(reliability.p_value):
+        unknown["n"] = round(reliability.n_items * n_systems)
+    elif reliability.p_value >= _LEVEL:
+        unknown["p"] = reliability.p_value
+    is_known = not unknown and reliability.system >= 0
     if is_known:
         values["value"] = reliability.of(reliability.n_items, reliability.n_judges)
         values["least"] = 2 if np.isnan(reliability.answer) else None
     if is_known and math.isfinite(reliability.judges_needed):
         values["needed"] = int(reliability.judges_needed)
     findings = [Finding("judges-compared", "note", values)]
-    if not (is_known or estimates.group.any()):
-        p = None if faulty or np.isnan(reliability.p_value) else reliability.p_value
-        values = {"names": faulty, "p": p}
-        findings.append(Finding("reliability-not-known", "note", values))
+    if unknown and not estimates.group.any():
+        findings.append(Finding("reliability-not-known", "note", unknown))
     is_member = estimates.group[:, None] == np.unique(estimates.group)
     if is_member.shape[1] > 1:
         marked = rated.sums(None, SYSTEM, JUDGE) @ is_member
@@ -458,7 +465,7 @@ def _findings(
     severity = rated.sums(estimates.severity[rated.places[JUDGE]], SYSTEM) / np.maximum(n_marks, 1)
     of_systems = estimates.effects[SYSTEM].std(ddof=1)
     of_judges = severity[n_marks > 0].std(ddof=1)
-    if is_sound and not estimates.group.any() and of_judges > of_systems:
+    if not (faulty or estimates.group.any()) and of_judges > of_systems:
         values = {"judges": of_judges, "systems": of_systems}
         findings.append(Finding("severities-exceed-systems", "warning", values))
     for word, code in _STANDINGS.items():

@@ -192,6 +192,7 @@ def test_a_judge_is_blamed_only_if_a_majority_of_others_agrees(slopes, code, nam
     found = irtkit.judges(pd.DataFrame({**columns, "score": marks.ravel()}))
     assert found.table.sort_index()["verdict"].tolist() == verdicts
     limits = {f.code: f.values["names"] for f in found.findings if "names" in f.values}
+    assert ("reliability-not-known" in codes(found)) == (code is not None)
     assert limits.get(code, []) == names
     consistency = found.table.sort_index()["consistency"]
     usable = np.array(verdicts) == "usable"
