@@ -24,7 +24,6 @@ import irtkit
 N_SYSTEMS, N_ITEMS = 30, 80
 SDS = (1.0, 0.8, 0.7)  # Of systems, items and answers.
 LEVEL = 0.05
-ROUNDING = 1 / 12  # Variance of what is rounded to whole marks.
 
 
 class Design(NamedTuple):
@@ -214,7 +213,7 @@ def judged(panel, seed):
     called = table["verdict"].isin(BLAMED).astype(float)
     good = slopes > 0
     variance = slopes**2 * np.sum(np.square(SDS))
-    errors = table["consistency"] - variance / (variance + noise**2 + ROUNDING)
+    errors = table["consistency"] - variance / (variance + noise**2)
     record = {
         "named": called[~good].mean(),
         "blamed": called[good].mean(),
