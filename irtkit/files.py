@@ -93,15 +93,21 @@ def to_be_written(targets: Iterable[tuple[str, Path]]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder_for(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make a folder and its parents, and remove what is new, with its files, if the block fails."""
+    """Make a folder and its parents, and remove the new ones again if the block fails.
+
+    Files in the folder go with it. A parent stays if something else is in it.
+    """
     path = Path(folder)
     missing = [part for part in (path, *path.parents) if not part.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
         yield path
     except BaseException:
-        if missing:
-            shutil.rmtree(missing[-1], ignore_errors=True)
+        if path in missing:
+            shutil.rmtree(path, ignore_errors=True)
+        for parent in missing[1:]:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
         raise
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from irtkit import ResponseMatrix
-from irtkit.files import open_bytes, open_text, replacing
+from irtkit.files import folder_for, open_bytes, open_text, replacing
 from irtkit.findings import Finding
 from irtkit.responses import Source
 from irtkit.storage import Format, read, restored_responses, stored_responses, write
@@ -125,3 +125,25 @@ def test_text_reads_the_same_plain_and_compressed_whatever_the_name(tmp_path, co
         assert text.read() == "ä,1\r\nb"
     with open_bytes(path) as handle:
         assert handle.read().decode("utf-8-sig") == "ä,1\r\nb"
+
+
+def test_a_failed_block_removes_its_new_folder_and_nothing_beside_it(tmp_path):
+
+    def fail_in(folder, *others):
+        with folder_for(folder):
+            (folder / "items.csv").touch()
+            for other in others:
+                other.mkdir()
+            raise KeyError
+
+    mine = tmp_path / "new" / "mine"
+    theirs = tmp_path / "new" / "theirs"
+    with pytest.raises(KeyError):
+        fail_in(mine, theirs)
+    assert [*mine.parent.iterdir()] == [theirs]
+    with pytest.raises(KeyError):
+        fail_in(theirs)
+    assert theirs.is_dir()
+    with pytest.raises(KeyError):
+        fail_in(tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()

@@ -61,17 +61,19 @@ class Reliability(NamedTuple):
     noise: float
     n_items: float  #: Answers of a system, on average.
     n_judges: float  #: Marks of an answer, on average.
+    severity: float  #: Variance between systems by the errors of their judges' severities.
     p_value: float  #: Of the F test that systems do not differ, NaN if unknown.
 
     def of(self, n_items: float, n_judges: float) -> float:
         """Return the reliability of a mean over some items, with so many judges per answer."""
         error = (np.nan_to_num(self.answer) + self.noise / n_judges) / n_items
-        return float(self.system / max(self.system + error, 1e-300))
+        return float(self.system / max(self.system + error + self.severity, 1e-300))
 
     @property
     def judges_needed(self) -> float:
         """Judges per answer for a reliability of 0.9 on as many items, NaN if unknown."""
-        allowed = self.n_items * self.system * (1 / _RELIABLE - 1) - self.answer
+        of_error = self.system * (1 / _RELIABLE - 1) - self.severity
+        allowed = self.n_items * of_error - self.answer
         return math.inf if allowed <= 0 else max(float(np.ceil(self.noise / allowed)), 1.0)
 
 
@@ -372,9 +374,7 @@ def _adjusted(
     described = described.drop_duplicates("judged_item").set_index("judged_item")
     described = described.drop(columns="judge").rename_axis("item")
     source: Any = matrix.source
-    of_judges = rated.sums(1 / rated.n_marks, SYSTEM, JUDGE)
-    of_judges /= np.maximum(of_judges.sum(axis=1, keepdims=True), 1)
-    of_systems = map(tuple, (of_judges @ errors).tolist())
+    of_systems = map(tuple, (rated.shares_of_judges @ errors).tolist())
     shared_errors = dict(zip(matrix.respondents, of_systems, strict=True))
     source = replace(source, adjustment=tuple(findings), shared_errors=shared_errors)
     tables = described if len(described.columns) else None, matrix.respondent_table
@@ -399,7 +399,9 @@ def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     n_systems, n_items, _ = rated.shape
     error = (np.nan_to_num(of_answers) + noise / n_judges) / n_answers
     effects = [*estimates.effects, estimates.severity]
-    errors = [error * n_systems, error * n_items, estimates.variance.mean()]
+    of_severities = rated.shares_of_judges @ estimates.root
+    severity = float(of_severities.var(axis=0, ddof=1).sum())
+    errors = [error * n_systems + severity, error * n_items, estimates.variance.mean()]
     spread = [np.var(values, ddof=1) for values in effects]
     variances = np.maximum(np.subtract(spread, errors), 0.0)
     n_free = n_answers - n_systems - n_items + 1
@@ -412,7 +414,7 @@ def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
         variances[SYSTEM] = np.nan
     system, item, judge = variances.tolist()
     each = n_answers / n_systems, n_judges
-    return Reliability(system, item, judge, of_answers, noise, *each, p_value)
+    return Reliability(system, item, judge, of_answers, noise, *each, severity, p_value)
 
 
 def _findings(

@@ -58,6 +58,12 @@ class Ratings:
         """Number of marks of the answer, at each mark."""
         return self.by_answer(np.ones_like(self.mark))
 
+    @cached_property
+    def shares_of_judges(self) -> Array:
+        """Share of each judge in the mean mark of each system, (n_systems, n_judges)."""
+        shares = self.sums(1 / self.n_marks, SYSTEM, JUDGE)
+        return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1))
+
     def answers(self, marks: Array) -> Ratings:
         """Return the answers with several of these marks, as answers × judges."""
         several = self.n_marks > 1

@@ -99,8 +99,9 @@ class Shares(NamedTuple):
         least = np.minimum(self.steps[:, None], self.steps) ** 2
         variance = np.maximum(squares, least) * correction(n_clusters) / counted**2
         if self.shared is not None:
-            gaps = self.shared[:, None] - self.shared
-            variance += (gaps**2).sum(axis=2)
+            of_systems = (self.shared**2).sum(axis=1)
+            products = self.shared @ self.shared.T
+            variance += np.maximum(of_systems[:, None] + of_systems - 2 * products, 0)
         return n_items.astype(np.int64), Estimate(mean, np.sqrt(variance), n_clusters - 1)
 
     def difference(self, cluster: Clusters | None = None) -> tuple[int, Estimate]:

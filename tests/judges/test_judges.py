@@ -569,3 +569,11 @@ def test_strict_judges_of_right_and_wrong_are_not_noisy():
     table = pd.concat(parts).rename(columns={"variable": "item", "value": "score"}).reset_index()
     verdicts = irtkit.judges(table).table["verdict"]
     assert verdicts.to_dict() == {"strict": "usable", "fair": "usable", "noisy": "noisy"}
+
+
+def test_reliability_falls_with_the_errors_of_severities():
+    marks, _ = ratings(two_thin, n=12)
+    thin = irtkit.judges(marks, score_range=(1, 5)).reliability
+    assert thin.severity > 0
+    assert thin.of(1e9, 1e9) < 1
+    assert judged()[0].reliability.severity < 1e-12
