@@ -10,7 +10,8 @@ agree within a factor of 1.5. Both take names of studies, fresh ones too, and pa
 (``--peer-python``, ``--against``).
 
 ``DUE.txt`` names the studies whose figures are older than the code and are still to be measured
-anew. Their tables in the manual say so. ``--due`` writes it.
+anew. Their tables in the manual say so. ``--due`` writes it. Whatever is stored is shown in the
+tables of the manual at once.
 """
 
 import argparse
@@ -209,6 +210,11 @@ def _size(figures):
     return int(figures is not None)
 
 
+def show():
+    """Write the tables of the manual, which say when figures were measured and confirmed."""
+    subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py"), "--tables"], check=True)
+
+
 def line(name):
     """The state of a study."""
     measured, files = stored(name)["measured"], changed(name)
@@ -232,6 +238,7 @@ def main():
     if options.due:
         stale = [name for name in names() if changed(name)]
         DUE.write_text("\n".join([*stale, ""]), encoding="utf-8")
+        show()
         return 0
     if options.renew is None and options.confirm is None:
         print(f"{'study':22}{'state':18}{'date':12}{'commit':10}{'s':>6}  {'s of its part'}")
@@ -251,6 +258,7 @@ def main():
                 said = "stored" if problem is None else f"not stored\n{problem}"
                 print(f"{name}: {said}", flush=True)
                 failed += problem is not None
+    show()
     return min(failed, 1)
 
 

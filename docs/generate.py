@@ -3,8 +3,8 @@
 The text block after a block of code gets the output of the code. The part between ``<!-- figure
 NAME -->`` and ``<!-- end -->`` gets a table of stored results. Names and commands are listed
 likewise. Notebooks are executed, and written with their outputs. With ``--check`` nothing is
-written, and the exit code is 1 if a file is not current. A FILE is a page or the script of a
-notebook. By default all are generated.
+written, and the exit code is 1 if a file is not current. With ``--tables`` no code is run, and only
+tables are written. A FILE is a page or the script of a notebook. By default all are generated.
 
 A page that shows ``_static/NAME`` may save NAME in a block of code. The file is copied then.
 """
@@ -78,7 +78,12 @@ def main() -> None:
         "files", nargs="*", type=Path, default=[*PAGES, *executed.SCRIPTS], metavar="FILE"
     )
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if stale")
+    parser.add_argument("--tables", action="store_true", help="write tables alone; run no code")
     given = parser.parse_args()
+    if given.tables:
+        for page in PAGES:
+            page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+        return
     mpl.rcParams["svg.hashsalt"] = "irtkit"  # the same picture has the same names in its file
     pages = {path.resolve() for path in given.files if path.suffix == ".md"}
     notebooks = {
