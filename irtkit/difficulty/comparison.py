@@ -100,7 +100,10 @@ class DifficultyComparison(Printed):
             for ranks in ("rank_by_accuracy", "rank_by_ability"):
                 moved[ranks] = moved[ranks].map("{:g}".format, na_action="ignore")
             legend = [LEGENDS["passes"]]
-            further.append(Shown("Systems by accuracy and by ability", moved, legend))
+            title_of_systems = (
+                f"{len(moved)} of {len(self.systems):,} systems, by accuracy and ability"
+            )
+            further.append(Shown(title_of_systems, moved, legend))
         further.append(Shown(findings=self.findings))
         return Shown(title, pairs, [LEGENDS[name] for name in names], further=further)
 

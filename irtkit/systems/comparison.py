@@ -267,7 +267,7 @@ def _all_pairs(
     if n_pairs > _MOST_PAIRS:
         raise ValueError(
             f"a table has at most {_MOST_PAIRS:,} pairs, and {n_systems:,} systems make "
-            f"{n_pairs:,}. Name some of them, such as systems=board.index[:1000]"
+            f"{n_pairs:,}. Name those to compare"
         )
     labels = pd.Index(result.respondent_labels)
     tables = []

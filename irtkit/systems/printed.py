@@ -10,7 +10,7 @@ import pandas as pd
 from irtkit.calibration.summary import silent_items
 from irtkit.checks import counted
 from irtkit.findings import LEGENDS
-from irtkit.printed import Shown, p_words, percent, printable, short_labels, two_digits
+from irtkit.printed import TOP, Shown, p_words, percent, printable, short_labels, two_digits
 from irtkit.systems.paired import POWER
 
 if TYPE_CHECKING:
@@ -72,8 +72,10 @@ def board_shown(
             legend.append(f"{FROM_TO}: its {sure} interval, with errors of items")
         if np.ptp(board["n_responses"]) > 0:
             columns["responses"] = board["n_responses"]
-    if (board["status"] == "misfit").any():
-        legend.insert(0, LEGENDS["misfit"])
+    misfits = board["status"] == "misfit"
+    if misfits.any():
+        is_in_view = misfits.head(TOP).any()
+        legend.insert(0 if is_in_view else len(legend), LEGENDS["misfit"])
     if "component" in board:
         columns["part"] = board["component"]
         legend.insert(0, "part: systems of different parts cannot be compared, ranks are within it")
