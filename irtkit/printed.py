@@ -128,6 +128,21 @@ def p_words(value: float, decimals: int = 3) -> str:
     return f"p < {least:.{decimals}f}" if value < least else f"p = {value:.{decimals}f}"
 
 
+def with_p_values(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with its p-values in words, since one of 0.000 would be no probability."""
+    words = {
+        name: table[name].map(_p_text, na_action="ignore")
+        for name in ("p_value", "q_value")
+        if name in table
+    }
+    return table.assign(**words)
+
+
+def _p_text(p: float) -> str:
+    """A p-value with three decimals: "0.042", "<0.001"."""
+    return p_words(p).removeprefix("p = ").replace("p < ", "<")
+
+
 def cell(value: Any) -> str:
     """A number with three decimals, nothing for NaN and None, and other values as text."""
     if isinstance(value, float):
@@ -145,6 +160,10 @@ class Shown:
     legend: Sequence[str] = ()  # What the columns are, as "name: meaning".
     findings: Sequence[object] = ()  # Sentences.
     further: Sequence[Shown] = ()
+
+    def __post_init__(self) -> None:
+        if self.table is not None:
+            object.__setattr__(self, "table", with_p_values(self.table))
 
     def text(self, top: int = TOP, *, legend: bool = False) -> str:
         """Return lines of 80 columns, with at most ``top`` rows of every table.

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.judges.severity import Places, Severity
 
-_LEAST_P = 0.001  # p-values below it are shown as such.
 _FDR = 0.05  # Rate of false ones among the preferences that are named.
 _LEVEL = 0.05  # Of the test that systems differ.
 _RELIABLE = 0.9  # Reliability for which judges are counted.
@@ -124,8 +123,6 @@ class Judges(Printed):
         )
         table = self.table.rename(columns={"n_marks": "marks", "severity_se": "se"})
         tested = self.tested.reset_index(level="family")
-        for name in ("p_value", "q_value"):
-            tested[name] = [f"{p:.3f}" if p >= _LEAST_P else "<0.001" for p in tested[name]]
         meaning = (
             "difference: how much better than the others it marks the family",
             "Where one judge favours it, others seem to slight it. The verdict allows for that",

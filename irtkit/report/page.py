@@ -30,6 +30,7 @@ from irtkit.irf import Z95
 from irtkit.pictures import fitted
 from irtkit.pictures.picture import Axis
 from irtkit.pictures.svg import svg
+from irtkit.printed import with_p_values
 from irtkit.report.columns import data_block
 from irtkit.report.templates import environment, evidence, link, number_text, strong_answer
 from irtkit.responses import item_texts
@@ -177,7 +178,7 @@ def _tables_of_judges(result: FitResult) -> list[tuple[str, pd.DataFrame]]:
         ):
             if finding.values.get(name) and finding.code == "judges-compared":
                 table = pd.DataFrame(finding.values[name]).set_index("judge")
-                tables.append((caption, table.dropna(axis=1, how="all")))
+                tables.append((caption, with_p_values(table.dropna(axis=1, how="all"))))
     return tables
 
 

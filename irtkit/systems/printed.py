@@ -223,11 +223,11 @@ def comparison_shown(comparison: SystemComparison) -> Shown:
 def tasks_shown(table: pd.DataFrame, systems: Sequence[str], level: float) -> Shown:
     """Differences of two systems by task."""
     first, second = short_labels(systems)
-    columns = {"items": table["n_items"], **_points(table, 1), "P": table["p_value"]}
+    columns = {"items": table["n_items"], **_points(table, 1), "p_value": table["p_value"]}
     legend = [
         f"points: accuracy of {first} less that of {second}, in percentage points",
         f"{FROM_TO}: its {percent(level)} interval, on items like these",
-        "P: for each task by itself",
+        "p_value: for each task by itself",
         "average: of the tasks, which have the same weight",
     ]
     return Shown(table=pd.DataFrame(columns, table.index), legend=legend)

@@ -207,7 +207,7 @@ def test_the_command_prints_tasks_and_says_how_to_ask_for_them(tmp_path):
     board = pd.read_csv(tmp_path / "board.csv")
     assert {"average", "score_t4", "score_t4_low"} <= {*board}
     pair = printed("compare-systems suite.csv respondent-1 respondent-2 --by task", tmp_path)
-    assert pair.count("\nt") == 5
+    assert pair.count("\nt") == 6  # with the heading
     assert "--by needs two systems" in refused("compare-systems suite.csv --by task", tmp_path)
     long_table(tmp_path, (20, 20))
     assert "weights" not in printed("leaderboard suite.csv", tmp_path)
