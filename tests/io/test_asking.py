@@ -28,15 +28,6 @@ def responses_of(labels, tasks=None):
     )
 
 
-def test_numbers_of_documents_ascend_in_every_task():
-    labels = [f"{task}/{number}" for number in range(12) for task in ("law", "code")]
-    selection = irtkit.select_items(irtkit.fit(responses_of(labels)), 9)
-    numbers = json.loads(selection.for_lm_eval())
-    assert all(of_task == sorted(of_task) for of_task in numbers.values())
-    asked = {f"{task}/{number}" for task, of_task in numbers.items() for number in of_task}
-    assert asked == {*selection.items}
-
-
 TASK = """task: sums
 dataset_path: json
 dataset_kwargs: {data_files: {test: questions.jsonl}}

@@ -8,7 +8,6 @@ import pytest
 
 from irtkit import read_responses
 from irtkit.files import head_of
-from irtkit.findings import ReadingError
 from irtkit.io import harnesses, inspect_logs
 from irtkit.io.logs import formats_that_fit
 
@@ -84,23 +83,6 @@ def test_what_every_eval_ever_converted_reads_as_the_log_that_it_was(version, mo
     assert converted.respondents == ("org/dummy",)
     assert converted.items == log.items
     assert converted.values.tolist() == log.values.tolist()
-
-
-@pytest.mark.parametrize(
-    ("where", "error"), [("inspect_mock_error/*.eval", "ConnectionError"), ("inspect/2025-02*", "")]
-)
-def test_logs_without_a_score_are_refused_with_the_first_error(shared_samples, where, error):
-    with pytest.raises(ReadingError) as caught:
-        read_responses(shared_samples / where)
-    assert caught.value.finding.code == "no-scores"
-    assert caught.value.finding.values["error"].startswith(error)
-
-
-def test_logs_of_all_formats_are_one_matrix(shared_samples):
-    settings = {"metric": ["match", "acc", "exact_match"], "filter": "strict-match"}
-    with warnings.catch_warnings(action="ignore"):
-        responses = read_responses(shared_samples, repeats="count", **settings)
-    assert (responses.n_respondents, responses.n_items) == (11, 47)
 
 
 # Logs of seven more harnesses, read as their samples were made
@@ -294,10 +276,3 @@ def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path, make):
     path = make.write_lm_eval(tmp_path, [make.lm_eval_record(0, acc=1.0, **fields)])
     found = table(read_responses(path, metric="acc"))
     assert found == {("sums/0", "acc"): 1.0, ("sums/0", "acc_norm"): 0.5}
-
-
-def test_marks_alone_are_not_metrics(log):
-    name, path = log
-    several = {"every-eval-ever", "helm", "open-llm", "evalplus"}
-    settings = {"metric": "acc"} if name == "open-llm" else {}
-    assert (read_responses(path, **settings).metrics is None) == (name not in several)

@@ -14,7 +14,7 @@ import sys
 import warnings
 import zipfile
 from functools import partial
-from itertools import cycle, product
+from itertools import cycle
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -259,6 +259,7 @@ FORMS = {
     "two columns of tasks": asks("task|repeated", tasked("subset").assign(dataset="suite"), TASKS,
                                  item=["subset", "question_id"]),
     "training data": asks("task", LONG.assign(dataset=["web", "code"] * 12), ignore=["dataset"]),
+    "labels in a column of any name": reads(WIDE.rename(columns={"model": "which"})),
     "tasks of items in rows": reads(TASK_ROWS, TASKS, transpose=True),
     # Repeats
     **{f"repeated by {name}": asks("repeated", again(name, values), TWICE, repeats="count")
@@ -310,14 +311,18 @@ FORMS = {
         model=LONG["model"] + np.where(LONG["item"] == "q3", " ", ""))),
     "two Unicode forms of an item": says("labels-merged", TWO_FORMS,
         irtkit.ResponseMatrix(VALUES, MODELS, [COMPOSED, *ITEMS[1:]])),
+    "a blank that makes a row a repeat": refuses("labels-merged", csv(
+        pd.concat([LONG, LONG.iloc[[0]].assign(model=MODELS[0] + " ")]))),
+    "a first column of scores beyond 1": refuses(
+        "missing-word", "a,b\n0.2,0.2\n1.2,0.4\n0.3,0.5\n"),
     "two columns that differ by a blank": refuses("items-alike", "model,q1,q1 \na,1,0\nb,0,1\n"),
     # Names of columns
     **{f"columns {', '.join(names)}": reads(LONG.set_axis([*names], axis=1))
-       for names in [(one, item, response) for (one, item), response in zip(
-           product(("agent", "Model Name", "system_id", "student", "llm", "Subject ID"),
-                   ("question_id", "task_id", "Sample ID", "problem", "doc_id")),
-           cycle(("reward", "success", "passed", "resolved", "is_correct", "accuracy", "score")),
-           strict=False)]},
+       for names in zip(
+           ("agent", "Model Name", "system_id", "student", "llm", "Subject ID", "user"),
+           ("question_id", "task_id", "Sample ID", "problem", "doc_id", "Instance-Id", "item"),
+           ("reward", "success", "passed", "resolved", "is_correct", "accuracy", "score"),
+           strict=True)},
     **{f"columns {names}": reads(LONG.set_axis(names.split(","), axis=1))
        for names in ("agent,task,reward", "run,task,passed", "run,task_id,score")},
     **{f"agent, task, {name}": asks("no-response-column",
@@ -331,9 +336,10 @@ FORMS = {
     "agent, task, error, steps": refuses("no-item-column", LONG.assign(steps=range(24)).set_axis(
         ["agent", "task", "error", "steps"], axis=1)),
     # Packed files and other encodings
-    **{f"{name}.{end}": reads(written((f"{name}.{end}", pack(text.encode()))))
-       for name, text in (("r.csv", csv(WIDE)), ("r.tsv", csv(LONG, sep="\t")), ("r.jsonl", LINES))
+    **{f"r.csv.{end}": reads(written((f"r.csv.{end}", pack(csv(WIDE).encode()))))
        for end, pack in PACKERS.items()},
+    "r.tsv.gz": reads(written(("r.tsv.gz", gzip.compress(csv(LONG, sep="\t").encode())))),
+    "r.jsonl.zst": reads(written(("r.jsonl.zst", zstd.compress(LINES.encode())))),
     "zip of one table": reads(written(("results.zip", zipped(results=csv(WIDE))))),
     "csv.zip": reads(written(("results.csv.zip", zipped(results=csv(WIDE))))),
     "zip beside attributes of macOS": reads(written(("results.zip", zipped(
@@ -344,8 +350,9 @@ FORMS = {
        for end, pack in PACKERS.items()},
     **{f"{name} in {code}, cells separated by {mark!r}": reads(
         written(("r.csv", f"\ufeff{csv(frame, sep=mark)}".encode(code))))
-       for name, frame in (("wide", WIDE), ("long", LONG)) for mark in ",;\t"
-       for code in ("utf-8", "utf-16-le", "utf-16-be")},
+       for name, frame, mark, code in (
+           ("wide", WIDE, ",", "utf-8"), ("wide", WIDE, ";", "utf-16-le"),
+           ("long", LONG, "\t", "utf-16-be"), ("long", LONG, ",", "utf-16-le"))},
     "JSON lines in UTF-16": reads(written(("r.jsonl", LINES.encode("utf-16")))),
     "Windows line ends": reads(csv(WIDE, lineterminator="\r\n")),
     "all cells quoted": reads(csv(WIDE, quoting=1)),
@@ -394,9 +401,10 @@ FORMS = {
        for names in (("task", "item"), (None, None)) for corner in ("model", None)},
     # A file for each system
     **{f"{place}: {names}": says("file-names", by_system(place, names), WANT.part(BY_NAME))
-       for place in ("{}.csv", "{}.csv.xz", "{}.json", "{}.jsonl", "{}.parquet",
-                     "{}/results.jsonl", "{}/results.json", "runs/{}/out.csv")
-       for names in (("id", "correct"), ("task_id", "reward"), ("item", "score"))},
+       for place, names in zip(
+           ("{}.csv", "{}.csv.xz", "{}.json", "{}.jsonl", "{}.parquet", "{}/results.jsonl",
+            "{}/results.json", "runs/{}/out.csv"),
+           cycle((("id", "correct"), ("task_id", "reward"), ("item", "score"))), strict=False)},
     **{f"a row in a file for each system: {end}": says("file-names",
         written(*((f"{model}.{end}", text(CELLS.loc[[model]])) for model in MODELS)),
         WANT.part(BY_NAME)) for end, text in {

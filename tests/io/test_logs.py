@@ -251,14 +251,6 @@ class TestHelm:
         assert (counted.successes.tolist(), counted.trials.tolist()) == ([[1]], [[2]])
         assert read_responses(path, repeats="first").values.tolist() == [[1]]
 
-    def test_several_marks_are_listed_without_the_bookkeeping(self, tmp_path, make):
-        stats = {"exact_match": 1.0, "quasi_exact_match": 1.0, "num_output_tokens": 1.0}
-        path = make.write_helm(tmp_path, [make.helm_entry("id1", stats)])
-        with pytest.raises(ReadingError) as error:
-            read_responses(path)
-        assert error.value.finding.values["names"] == ["exact_match", "quasi_exact_match"]
-        assert read_responses(path, metric="num_output_tokens").values.tolist() == [[1]]
-
 
 class TestSweBench:
     def test_what_became_of_an_instance_is_its_response(self, tmp_path, make):
@@ -273,16 +265,6 @@ class TestSweBench:
             responses = read_responses(path)
         assert responses.items == tuple(f"swe-bench/{one}" for one in "abcdef")
         assert responses.values.tolist() == [[1, 0, -1, 0, 0, -1]]
-
-    def test_reports_of_single_instances_are_put_together(self, tmp_path):
-        for instance, resolved in (("a", True), ("b", False)):
-            folder = tmp_path / "run" / "org__gpt" / instance
-            folder.mkdir(parents=True)
-            report = {instance: {"patch_is_None": False, "resolved": resolved}}
-            (folder / "report.json").write_text(json.dumps(report))
-        responses = read_responses(tmp_path)
-        assert responses.respondents == ("org/gpt",)
-        assert responses.values.tolist() == [[1, 0]]
 
     def test_errors_are_wrong_or_missing(self, tmp_path, make):
         path = make.write_swe_bench(tmp_path, error_ids=["b"], incomplete_ids=[])
@@ -329,18 +311,6 @@ def test_marks_are_those_of_the_metric_named(tmp_path, make, write, how, setting
 
 
 class TestOpenLlm:
-    def test_items_go_by_their_prompts_and_not_by_their_rows(self, tmp_path):
-        rows = [("Q1", 1.0), ("Q2", 0.0), ("Q2", 1.0)]
-        for name, order in (("one", rows), ("two", [rows[1], rows[0], rows[2]])):
-            folder = tmp_path / f"details_org__{name}"
-            folder.mkdir()
-            path = folder / "details_harness|mmlu|5_2023-08-09T10:20:30.parquet"
-            prompts, marks = zip(*order, strict=True)
-            pd.DataFrame({"full_prompt": prompts, "acc": marks}).to_parquet(path)
-        responses = read_responses(tmp_path)
-        assert responses.respondents == ("org/one", "org/two")
-        assert responses.values.tolist() == [[1, 0, 1], [1, 0, 1]]
-
     def test_lighteval_has_its_texts_in_the_doc(self, tmp_path):
         folder = tmp_path / "details" / "org" / "gpt" / "2025-01-02T03-04-05"
         folder.mkdir(parents=True)
@@ -421,30 +391,6 @@ def test_a_mark_that_is_absent_or_contradicts_the_score_is_not_taken_unasked(
     mark = -1 if correct is None else int(correct)
     assert read_responses(path, metric="is_correct").values.tolist() == [[mark, 1]]
     assert read_responses(path, threshold=0.5).values.tolist() == [[int(score >= 0.5), 1]]
-
-
-def test_several_results_of_one_sample_are_filters_and_no_repeats(tmp_path, make):
-    records = [
-        make.every_eval_ever_record(
-            "a", evaluation_result_id=f"sums.{name}", **evaluation(mark, correct=bool(mark))
-        )
-        for name, mark in (("strict", 0), ("lenient", 1))
-    ]
-    path = make.write_every_eval_ever(tmp_path, records)
-    with pytest.raises(ValueError, match="several filters: strict, lenient"):
-        read_responses(path, repeats="count")
-    assert read_responses(path, filter="lenient").values.tolist() == [[1]]
-
-
-def test_a_file_may_hold_several_models_and_evaluations(tmp_path, make):
-    records = [
-        make.every_eval_ever_record("a", model_id=model, evaluation_name=task)
-        for model in ("one", "two")
-        for task in ("sums", "words")
-    ]
-    responses = read_responses(make.write_every_eval_ever(tmp_path, records))
-    assert responses.respondents == ("one", "two")
-    assert responses.items == ("sums/a", "words/a")
 
 
 def test_what_is_known_of_the_model_comes_from_the_summary(tmp_path, make):

@@ -3,7 +3,6 @@
 import csv
 import gzip
 import inspect
-import json
 import logging
 import shlex
 import sys
@@ -26,7 +25,6 @@ from irtkit.io.reading import as_responses
 from irtkit.responses.tables import Settings
 
 INSPECT = cli.commands["inspect"]
-STORED = sorted((Path(__file__).parents[3] / "shared" / "data").glob("*.meta.json"))
 EXPECTED = ResponseMatrix([[1, 0], [-1, 1]], ["gpt", "llama"], ["q1", "q2"])
 TEXTS = {
     "wide": "model,q1,q2\ngpt,1,0\nllama,,1\n",
@@ -55,16 +53,6 @@ def test_the_content_decides_not_the_name(file, kind, name, compress):
         assert read_responses(given, format=form) == EXPECTED
 
 
-@pytest.mark.parametrize("meta", STORED or [None], ids=lambda meta: meta and meta.name)
-@pytest.mark.usefixtures("shared_data")
-def test_stored_matrices_have_the_shape_they_state(meta):
-    stated = json.loads(meta.read_text())
-    responses = read_responses(meta.with_name(stated["file"]))
-    assert (responses.n_respondents, responses.n_items) == tuple(stated["shape"].values())
-    assert responses.n_missing == stated["missing_cells"]
-    assert responses.values[responses.values >= 0].mean() == pytest.approx(stated["mean"], abs=1e-4)
-
-
 def test_settings_are_arguments_documented_and_options_as_the_table_declares_them():
     parameters = dict(inspect.signature(read_responses).parameters)
     assert parameters.pop("path").default is inspect.Parameter.empty
@@ -81,6 +69,7 @@ def test_settings_are_arguments_documented_and_options_as_the_table_declares_the
     ("wide", {"repeats": "sum"}, "repeats must be one of error, count, .* got 'sum'"),
     ("wide", {"errors": "missing"}, "errors is for evaluation logs"),
     ("wide", {"format": "wide", "item": "topic"}, "item is for a long table"),
+    ("wide", {"keep": "q9"}, "keep names 'q9', which is not a column"),
     ("long", {"transpose": True}, "transpose is for a wide table"),
     ("py-irt", {"ignore": "q9"}, "ignore names 'q9', which is not a column"),
     ([[1, 0]], {"ignore": "q1"}, "ignore is for tables with labels"), ([], {}, "2 dimensions"),
@@ -274,7 +263,6 @@ def test_excel_needs_an_extra(file, monkeypatch):
 # Wide and long tables in Parquet
 
 
-STORED_MATRIX = ResponseMatrix([[1, 0], [-1, 1]], ["007", "NA"], ["q1", "q2"])
 STORED_ROWS = pd.DataFrame({"note": list("abc"), "model": ["007", "007", "NA"]})
 STORED_ROWS = STORED_ROWS.assign(item=["q1", "q2", "q2"], score=[1, 0, 1])
 
@@ -284,22 +272,6 @@ def stored(tmp_path):
     """Write a frame as Parquet under another name and return the path."""
     path = tmp_path / "results.csv"
     return lambda frame, **how: frame.to_parquet(path, **how) or path
-
-
-@pytest.mark.parametrize("dtype", ["Int8", "object", "str"])
-def test_wide_and_long_tables_of_any_type_are_read(stored, dtype):
-    frame = STORED_MATRIX.to_frame().astype(dtype).rename_axis(columns=None)
-    assert read_responses(stored(frame)) == STORED_MATRIX
-    for form in (None, "wide", "parquet"):
-        assert (
-            read_responses(stored(frame.reset_index(), index=False), format=form) == STORED_MATRIX
-        )
-    for labels in ("str", "category"):
-        path = stored(STORED_ROWS.astype({"score": dtype, "model": labels, "item": labels}))
-        assert read_responses(path) == STORED_MATRIX
-        assert read_responses(path, item="note").items == ("a", "b", "c")
-        assert read_responses(path, sparse=True).is_sparse
-    assert read_responses(stored(frame.rename_axis(None))) == STORED_MATRIX
 
 
 def test_dictionaries_that_differ_between_blocks_are_one(tmp_path):
@@ -384,18 +356,6 @@ def test_the_settings_that_are_proposed_read_what_is_shown(log):
     assert name in next(iter(found.formats))
     assert found.command in str(found)
     assert shlex.split(found.command)[:3] == ["irtkit", "fit", str(path.parent)]
-
-
-def test_metric_filter_threshold_and_repeats_are_proposed_where_needed(tmp_path, make):
-    fields = {"metrics": ["f1", "acc"], "acc": 1.0, "f1": 0.3}
-    records = [make.lm_eval_record(0, filter=name, **fields) for name in ("strict", "flexible")]
-    make.write_lm_eval(tmp_path, records)
-    samples = [make.inspect_sample("a", 0.5, epoch) for epoch in (1, 2)]
-    make.write_inspect(tmp_path, samples, task="shares")
-    found = overview(tmp_path)
-    wanted = {"metric": ["acc"], "filter": ["strict"], "repeats": "count"}
-    assert found.settings == wanted
-    assert found.command.endswith("--metric acc --filter strict --repeats count")
 
 
 @pytest.mark.parametrize(("content", "command"), [

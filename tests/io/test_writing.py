@@ -10,9 +10,8 @@ import pytest
 
 import irtkit
 from irtkit import read_responses, read_table, write_table
-from irtkit.difficulty.quality import quality_of
 from irtkit.io.merging import merge_responses
-from irtkit.io.tables import TABLE_ENDINGS, as_metrics
+from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.responses import ResponseMatrix
 
 LABELS = ["007", "NA", "1.0", "a,b", "=1+1", "ünï \U0001f600", "", 'say "x"', "two\nlines\r", "0"]
@@ -47,14 +46,6 @@ def test_a_table_comes_back_equal(tmp_path, name, suffix):
     for column in frame.select_dtypes("float64"):
         assert np.array_equal(np.signbit(again[column]), np.signbit(frame[column]))
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
-
-
-def test_json_is_strict(tmp_path):
-    index = pd.Index(["q1", "q2"], name="item")
-    write_table(pd.DataFrame({"x": [np.nan, -np.inf], "n": [1, 2]}, index), tmp_path / "t.json")
-    first, second = json.loads((tmp_path / "t.json").read_text(), parse_constant=pytest.fail)
-    assert first == {"item": "q1", "x": None, "n": 1}
-    assert second["x"] == -np.inf
 
 
 def test_no_cell_is_one_that_a_spreadsheet_would_run(tmp_path):
@@ -117,30 +108,6 @@ def test_a_frame_that_would_not_come_back_equal_is_refused(tmp_path, frame, mess
 def test_a_file_without_a_table_is_refused_by_name(file, name, content, message):
     with pytest.raises(ValueError, match=f"^{name}: .*({message})"):
         read_table(file(content, name))
-
-
-# Metrics of answers
-
-
-RESPONSES = irtkit.ResponseMatrix([[1, 0], [0, 1]], ["007", "NA"], ["1e5", "q,2"])
-METRICS = pd.DataFrame(
-    {
-        "model": ["007", "007", "NA", "NA"],
-        "item": ["1e5", "q,2", "1e5", "q,2"],
-        "tokens": [1.0, 2.0, 4.0, None],
-        "done": [True, False, False, True],
-    }
-)
-STACKED = METRICS.astype({"done": float}).melt(["model", "item"], var_name="metric")
-
-
-@pytest.mark.parametrize("write", ["to_csv", "to_parquet"])
-@pytest.mark.parametrize("table", [METRICS, STACKED])
-def test_a_file_scores_items_as_its_table_does(table, write, tmp_path):
-    getattr(table, write)(tmp_path / "metrics", index=False)
-    expected = quality_of(RESPONSES, METRICS, ["done"])
-    quality = quality_of(RESPONSES, as_metrics(str(tmp_path / "metrics")), ["done"])
-    pd.testing.assert_frame_equal(quality.scores, expected.scores)
 
 
 # Responses that are written read back equal, in every format and for every reader
@@ -283,24 +250,6 @@ def test_labels_are_united_and_cells_keep_their_places():
     assert merged == ResponseMatrix(values, ["gpt", "llama"], ["q1", "q2", "q3"])
     assert merge_responses([ONE]) == ONE
     assert merge_responses([ONE.to_sparse(), OTHER]) == merged
-
-
-def test_metrics_of_the_answers_are_united_and_the_first_of_several_counts():
-    def measured(matrix, *rows):
-        columns = ["respondent", "item", "metric", "value"]
-        return matrix.with_tables(metrics=pd.DataFrame(rows, columns=columns))
-
-    one = measured(ONE, ("gpt", "q1", "time", 1.0), ("llama", "q1", "time", 2.0))
-    other = measured(OTHER, ("llama", "q2", "cost", 3.0))
-    again = measured(ONE, ("gpt", "q1", "time", 9.0), ("gpt", "q2", "time", 4.0))
-    merged = merge_responses([one, other, again, ONE], repeats="count").metrics
-    assert merged.astype(object).to_numpy().tolist() == [
-        ["gpt", "q1", "time", 1.0],
-        ["llama", "q1", "time", 2.0],
-        ["llama", "q2", "cost", 3.0],
-        ["gpt", "q2", "time", 4.0],
-    ]
-    assert merge_responses([ONE, OTHER]).metrics is None
 
 
 def test_a_cell_of_several_is_an_error_or_repeats():

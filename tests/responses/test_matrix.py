@@ -3,13 +3,10 @@
 import json
 import subprocess
 import sys
-import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import irtkit
 from irtkit import ResponseMatrix
@@ -172,16 +169,6 @@ def test_answers_and_source_go_where_the_matrix_goes():
     assert merged.source == source
 
 
-def test_whole_numbers_are_read_in_a_few_bytes_a_cell():
-    values = np.random.default_rng(0).integers(-1, 2, (2000, 500)).astype(np.int8)
-    tracemalloc.start()
-    responses = ResponseMatrix(values)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert (responses.values == values).all()
-    assert most < 6 * values.size
-
-
 # Cells: one storage, dense or sparse, and the builder that puts rows into it
 
 
@@ -214,15 +201,6 @@ def test_every_answer_is_the_same_dense_and_sparse(one):
     assert few != cells.Cells(np.ones((3, 3), np.int8))
 
 
-def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed():
-    one = cells.Cells(np.array([[1, 0, 0]], np.uint16), np.array([[1, 1, 0]], np.uint16))
-    assert one.values.tolist() == [[1, 0, -1]]
-    assert one.n_bytes == one.dense_bytes == 3
-    for table in (one.values, one.trials, COUNTED.trials, COUNTED.observed.trials.data):
-        with pytest.raises(ValueError, match="read-only"):
-            table[0] = 1
-
-
 @pytest.mark.parametrize(("successes", "trials", "message"), [
     ([[1, 3]], [[1, 2]], "system 'respondent-1', item 'item-2' has 3 out of 2"),
     ([[1, 1]], [[0, 2]], r"item 'item-1' has 1(\.0)? out of 0"),
@@ -250,61 +228,11 @@ def test_counts_are_kept_whole_in_the_smallest_type(most, given):
 # The builder
 
 
-def one_by_one(block, repeats):
-    """Codes of every cell in the order of rows."""
-    found = {}
-    for row, column, code in block.T.tolist():
-        if code >= 0:
-            found.setdefault((row, column), []).append(code)
-    share = float(repeats.removeprefix("mean>=")) if repeats.startswith("mean") else 0.0
-    kept = {"first": lambda c: c[:1], "last": lambda c: c[-1:], "count": lambda c: c}
-
-    def mean(codes):
-        return [int(sum(codes) >= share * len(codes))]
-
-    return {cell: kept.get(repeats, mean)(codes) for cell, codes in found.items()}
-
-
-@given(
-    block=st.lists(st.tuples(*(st.integers(0, 4),) * 2, st.integers(-1, 1)), min_size=1),
-    repeats=st.sampled_from(["count", "first", "last", "mean>=0.5", "mean>=0.3"]),
-    cuts=st.lists(st.integers(0, 20), max_size=3),
-    as_sparse=st.booleans(),
-)
-def test_blocks_of_any_size_give_what_rows_one_by_one_give(block, repeats, cuts, *, as_sparse):
-    rows = np.array(block).T
-    builder = cells.CellBuilder(repeats, sparse=as_sparse)
-    for part in np.split(rows, sorted(min(c, rows.shape[1]) for c in cuts), 1):
-        builder.add(part[0].astype(np.int32), part[1], part[2].astype(np.int8))
-    built = builder.build((6, 7))
-    expected = one_by_one(rows, repeats)
-    right, tried = (table.toarray() for table in built.observed)
-    for row, column in np.ndindex(6, 7):
-        codes = expected.get((row, column), [])
-        assert (right[row, column], tried[row, column]) == (sum(codes), len(codes))
-
-
-@pytest.mark.parametrize("as_sparse", [True, False])
-def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse):
-    builder = cells.CellBuilder(sparse=as_sparse)
-    builder.add(*np.array([[0, 1], [0, 1], [1, -1]], np.int8))
-    builder.add(*np.array([[3, 1, 0, 3, 3], [1, 2, 1, 1, 1], [0, 1, 1, 0, -1]], np.int8))
-    built = builder.build((4, 3))
-    assert (builder.repeated, builder.first_repeat) == (1, (3, 1))
-    assert built.n_observed == 4
-
-
 def test_counts_above_a_byte_do_not_wrap_around():
     builder = cells.CellBuilder("count")
     for _ in range(3):
         builder.add(np.zeros(200, int), np.zeros(200, int), np.ones(200, np.int8))
     assert builder.build((1, 1)).trials.tolist() == [[600]]
-
-
-@pytest.mark.parametrize("repeats", ["mean>=0", "mean>=1.1", "mean>=x", "mean", "", "sum", None])
-def test_an_unknown_way_to_take_repeats_is_refused(repeats):
-    with pytest.raises(ValueError, match="repeats must be one of error, count, first, last and"):
-        cells.check_repeats(repeats)
 
 
 # A sparse matrix gives what the dense one gives, and a dense one is never made of it

@@ -63,7 +63,6 @@ READ = {  # Read as they are.
     "difficulty beside grades": (long(correct=MARKS, steps=np.arange(24) % 3), TRUTH),
 }  # fmt: skip
 ASKED = {  # Not read without a choice, which gives the truth.
-    "-1/+1": (wide(2 * VALUES - 1), TRUTH, {"right": 1, "wrong": -1}),
     "-1/+1, -1 missing": (
         wide(np.where(VALUES, 1, -1)), scored(np.where(VALUES, 1, -1)), {"missing": -1}),
     "1 or nothing": (wide(np.where(VALUES, "1", "")), TRUTH, {"right": 1, "wrong": ""}),
@@ -72,7 +71,6 @@ ASKED = {  # Not read without a choice, which gives the truth.
         {"right": 1, "wrong": -1, "missing": 0}),
     "-1/0/+1, levels": (
         wide(GRADES % 3 - 1), scored(GRADES % 3 / 2), {"score_range": (-1, 1)}),
-    "error": (long(error=1 - MARKS), TRUTH, {"response": "error", "right": 0, "wrong": 1}),
     "score among marks": (
         long(score=MARKS, polite=np.roll(MARKS, 5)), TRUTH, {"response": "score"}),
     "accuracy among ratings": (
@@ -86,20 +84,10 @@ ASKED = {  # Not read without a choice, which gives the truth.
         wide(VALUES).assign(q5=[0, 1, 2, 3, 4, 5]),
         ResponseMatrix(np.c_[VALUES, np.arange(6) / 5], MODELS, [*ITEMS, "q5"]),
         {"score_range": {"q5": (0, 5)}}),
-    "three words, one missing": (
-        words("right", "wrong", "skipped"), HOLED,
-        {"right": "right", "wrong": "wrong", "missing": "skipped"}),
     "three words, one wrong": (
         words("C", "I", "ERROR"), FILLED, {"right": "C", "wrong": ["I", "ERROR"]}),
-    "a word among marks, missing": (words(1, 0, "timeout"), HOLED, {"missing": "timeout"}),
     "a word among marks, wrong": (
         words(1, 0, "timeout"), FILLED, {"right": 1, "wrong": [0, "timeout"]}),
-    "answers": (
-        wide(np.where(VALUES == 1, list("ABCA"), list("BDAC"))), TRUTH,
-        {"key": dict(zip(ITEMS, "ABCA", strict=True))}),
-    "answers that are numbers": (
-        wide(np.where(VALUES == 1, [1, 2, 3, 4], [2, 3, 4, 1])), TRUTH,
-        {"key": dict(zip(ITEMS, [1, 2, 3, 4], strict=True))}),
     "true or false answers": (
         wide(np.where(VALUES == 1, list("TFTF"), list("FTFT"))), TRUTH,
         {"key": dict(zip(ITEMS, "TFTF", strict=True))}),
@@ -116,22 +104,6 @@ ASKED = {  # Not read without a choice, which gives the truth.
         scored((GRADES - 1) / 4),
         {"order": ["very bad", "bad", "ok", "good", "very good"]}),
 }  # fmt: skip
-PROPOSED = {  # Proposed, since nothing else is as likely.
-    "percentages": (wide(VALUES * 80 + 20), scored((VALUES * 80 + 20) / 100)),
-    "a dash among marks": (words(1, 0, "-"), HOLED),
-    "-99 among marks": (words(1, 0, -99), HOLED),
-    "families": (words("correct", "incorrect").assign(family=["x", "y"] * 3), HOLED),
-    **{
-        f"items in rows below {corner!r}": (
-            pd.DataFrame(VALUES.T, pd.Index(["HumanEval/0", "math-k", "sort", "arc"], name=corner),
-                         MODELS).reset_index(),
-            ResponseMatrix(VALUES, MODELS, ["HumanEval/0", "math-k", "sort", "arc"]))
-        for corner in ("item", "question", "question_id", "task_id", "problem", "task")
-    },
-    "epochs": (
-        pd.concat([long(epoch=1, correct=MARKS), long(epoch=2, correct=MARKS)]),
-        ResponseMatrix.from_counts(2 * VALUES, np.full((6, 4), 2), MODELS, ITEMS)),
-}  # fmt: skip
 
 
 def saved(frame, folder):
@@ -145,15 +117,6 @@ def test_what_means_one_thing_is_read(tmp_path, name):
     assert read_responses(frame) == truth
     shown = overview(saved(frame, tmp_path))
     assert (shown.matrix, shown.settings) == (truth, {})
-
-
-@pytest.mark.parametrize("name", PROPOSED)
-def test_what_is_proposed_gives_the_truth(tmp_path, name):
-    frame, truth = PROPOSED[name]
-    path = saved(frame, tmp_path)
-    shown = overview(path)
-    assert shown.settings
-    assert shown.matrix == truth == read_responses(path, **shown.settings)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -231,17 +194,6 @@ def test_weak_systems_that_find_easy_items_easier_do_not_guess():
     values[:10] = generator.random((10, 600)) < 0.25
     (said,) = near_chance(read_responses(values))
     assert 8 <= said.values["n"] <= 10
-
-
-def test_a_label_that_differs_by_a_blank_says_so():
-    frame = long(correct=MARKS)
-    frame["model"] = frame["model"].where(frame["item"] != "q4", frame["model"] + " ")
-    with pytest.warns(irtkit.IRTWarning, match="'a ' and 'a' differ only by blanks"):
-        assert read_responses(frame) == TRUTH
-    frame["model"] = [*"ab"] * 11 + ["a", "a "]
-    frame["item"] = np.repeat([f"q{k}" for k in range(12)], 2)
-    with pytest.raises(ValueError, match=r"'a ' and 'a' differ only by blanks.* same item: 'q11'"):
-        read_responses(frame)
 
 
 # Tables of one truth in drawn words, missing marks, separators, encodings and layouts

@@ -14,7 +14,6 @@ from irtkit.io.overview import overview
 from irtkit.responses.cells import Cells
 from irtkit.responses.levels import level_items
 
-# Scores between right and wrong, and ratings by judges: reading, ranges, storage
 # Scores between right and wrong: reading, ranges, storage
 
 
@@ -133,23 +132,6 @@ def test_a_score_outside_its_range_is_refused_by_name(values, how, message):
             make()
 
 
-def test_a_first_column_with_an_odd_score_is_no_label():
-    frame = pd.DataFrame({"a": [0.2, 1.2, 0.3], "b": [0.2, 0.4, 0.5]})
-    with pytest.raises(ValueError, match=r"item 'a' has 1.2"):
-        ResponseMatrix.from_frame(frame)
-
-
-def test_few_scores_among_marks_and_rows_of_means_are_asked_about():
-    frame = pd.DataFrame(np.eye(6), [*"abcdef"], [*"uvwxyz"])
-    shares = frame.assign(share=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    with pytest.raises(ValueError, match="perhaps not items: 'share'"):
-        ResponseMatrix.from_frame(shares)
-    assert ResponseMatrix.from_frame(shares, score_range=(0, 1)).n_items == 7
-    assert ResponseMatrix.from_frame(shares, ignore="share").n_items == 6
-    with pytest.raises(ValueError, match="may be summaries of other rows: 'mean'"):
-        ResponseMatrix.from_frame(pd.concat([frame, frame.mean().to_frame("mean").T]))
-
-
 # Ratings: long tables and logs in which several judges mark the answers
 
 
@@ -188,16 +170,6 @@ def test_a_column_of_judges_must_be_named_or_left_out():
     assert irtkit.read_responses(one, **RANGE).n_items == 2
     kept = irtkit.read_responses(RATINGS, ignore="judge", repeats="first", **RANGE)
     assert kept.n_items == 2
-
-
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [({"judge": "score"}, "no-response-column"), ({"family": "model"}, "no-respondent-column")],
-)
-def test_a_column_has_one_role(settings, code):
-    with pytest.raises(ReadingError) as caught:
-        irtkit.read_responses(RATINGS, **{"judge": "judge"} | settings, **RANGE)
-    assert caught.value.finding.code == code
 
 
 def test_a_system_has_one_family_and_a_judge_marks_an_answer_once():
@@ -323,12 +295,6 @@ def test_cells_must_be_of_the_declared_kind(kind, cell, words):
     table = pd.DataFrame({"kind": [kind, "binary"]}, index=["q", "r"])
     with pytest.raises(ValueError, match=words):
         irtkit.fit(responses.with_tables(table), "GPCM")
-
-
-def test_other_words_for_kinds_declare_nothing():
-    responses = ResponseMatrix([[1, 0], [0, 1], [1, 1]], items=["q", "r"])
-    table = pd.DataFrame({"kind": ["algebra", "geometry"]}, index=["q", "r"])
-    assert irtkit.fit(responses.with_tables(table)).model == "2PL"
 
 
 def test_scores_next_to_levels_stay_scores():

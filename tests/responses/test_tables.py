@@ -3,7 +3,6 @@
 import decimal
 import json
 import warnings
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -15,9 +14,7 @@ from irtkit import ResponseMatrix, read_responses
 from irtkit.cli.outputs import fit_files, write_files
 from irtkit.findings import Finding, ReadingError, Remedy
 from irtkit.responses import Source
-from irtkit.responses.columns import is_long, item_positions, long_roles, matched
-from irtkit.responses.marking import INVALID, MISSING, Coder, Marking, plain_value
-from irtkit.responses.proposals import proposals
+from irtkit.responses.marking import INVALID, MISSING, Coder, Marking
 from tests.crowds import crowd
 
 VALUES = [[1, 0, -1], [0, 1, 1], [1, 1, 0]]
@@ -51,17 +48,6 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_data_give_the_same_matrix(form, table):
     assert read_responses(FORMS[form](table)) == EXPECTED
-
-
-def test_labels_may_be_in_the_index():
-    for name in (None, "model", "who"):
-        assert read_responses(WIDE.set_index("model").rename_axis(name)) == EXPECTED
-    assert read_responses(LONG.set_index(["model", "item"])) == EXPECTED
-
-
-def test_rows_of_items_without_labels_are_numbered():
-    responses = read_responses(pd.DataFrame({"gpt": [1, 0], "o1": [0, 0]}), transpose=True)
-    assert (responses.respondents, responses.items) == (("gpt", "o1"), ("item-1", "item-2"))
 
 
 @pytest.mark.parametrize("content", [["1", "0", ""], [True, False, None], [1.0, 0.0, np.nan]])
@@ -101,6 +87,9 @@ def test_a_row_without_a_label_is_named(column):
     (WIDE, {"key": "gold"}, "no-key"),
     (WIDE, {"key": dict.fromkeys(EXPECTED.items, "A")}, "no-match"),
     (WORDS, {"right": "ok"}, "not-items"),
+    (WORDS[["model", "q1"]].replace("x", "late"), {"right": "ok", "wrong": "never"}, "unnamed"),
+    (LONG.drop(columns="item"), {"response": "correct"}, "no-item-column"),
+    (WIDE.replace({0: "2", 1: "5 - great"}), {}, "words"),
     (pd.DataFrame([["o1", "1", "0"]], columns=["gpt", "1", "0"]), {}, "no-header"),
     (WIDE.rename(columns={"2": "q1 "}), {}, "items-alike"),
 ])  # fmt: skip
@@ -108,60 +97,6 @@ def test_a_problem_is_a_finding(table, settings, code):
     with pytest.raises(ReadingError) as caught:
         read_responses(table, **settings)
     assert caught.value.finding.code == code
-
-
-# Columns are recognised by their names, and doubt is an error
-
-
-def test_usual_names_are_recognised_in_any_spelling():
-    respondents = ["respondent", "Model", "SUBJECT_ID", "Student ID", "user"]
-    items = ["item", "question_id", "Instance-Id", "docId", "task_id"]
-    for header in product(["response", "Correct", "is_correct", "acc"], items, ["?"], respondents):
-        assert is_long(header, None, None, None)
-        assert long_roles(header)[:5] == ([3], [1], 0, None, None)
-
-
-@pytest.mark.parametrize(("header", "settings", "roles"), [
-    (["model", "respondent", "item", "response"], {}, ([1], [2], 3, None, None)),
-    (["user", "question", "Item", "score", "Response"], {}, ([0], [2], 4, None, None)),
-    (["model", "user", "item", "right"], {"respondent": "user"}, ([1], [2], 3, None, None)),
-    (["model", "item", "value", "acc"], {"item": "value"}, ([0], [2], 3, None, None)),
-    (["model", "task", "item", "acc"], {}, ([0], [2], 3, 1, None)),
-    (["model", "task", "item", "acc"], {"item": "item"}, ([0], [2], 3, None, None)),
-    (["model", "subject", "item", "acc"], {}, ([0], [2], 3, 1, None)),
-    (["model", "a", "b", "acc"], {"item": ["a", "b"]}, ([0], [1, 2], 3, None, None)),
-    (["model", "item", "answer", "target"], {}, ([0], [1], 2, None, 3)),
-    (["model", "item", "answer", "score"], {}, ([0], [1], 3, None, None)),
-])  # fmt: skip
-def test_a_column_has_one_role(header, settings, roles):
-    assert long_roles(header, **settings)[:5] == roles
-
-
-@pytest.mark.parametrize(("header", "code", "choices"), [
-    (["item", "correct"], "no-respondent-column", [...]),
-    (["model", "correct"], "no-item-column", [...]),
-    (["model", "place", "correct"], "no-item-column", ["place"]),
-    (["model", "benchmark", "note", "correct"], "no-item-column", ["benchmark"]),
-    (["model", "item", "grade"], "no-response-column", [...]),
-    (["model", "user", "item", "correct"], "several-columns", ["model", "user"]),
-    (["model", "item", "correct", "score"], "several-columns", ["correct", "score"]),
-])  # fmt: skip
-def test_doubt_is_an_error_with_the_candidates(header, code, choices):
-    with pytest.raises(ReadingError) as caught:
-        long_roles(header)
-    proposed = [name for one in caught.value.finding.remedies for name in one.settings.values()]
-    assert (caught.value.finding.code, proposed) == (code, choices)
-
-
-def test_columns_are_kept_and_left_out_by_name_or_pattern():
-    header = ["model", "q1", "q2", "moe", "Total"]
-    assert item_positions(header, [0], (), "q*") == ([1, 2], [])
-    assert item_positions(header, [0], {3, 4}, None) == ([1, 2], [])
-    assert item_positions(header, [0], {1}, ["q*", "moe"]) == ([2, 3], [])
-    assert item_positions(header, [0], (), None) == ([1, 2, 3, 4], [3, 4])
-    assert matched(header, ["q*", "mean"]) == ({1, 2}, ["mean"])
-    with pytest.raises(ValueError, match="keep names 'q3', which is not a column"):
-        item_positions(header, [0], (), "q3")
 
 
 # What a value of a cell counts for, and which settings a table needs
@@ -205,27 +140,6 @@ def test_a_value_has_the_code_alone_and_in_a_table(value, how, code):
 def test_settings_that_contradict_each_other_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         Marking.of(**settings)
-
-
-@pytest.mark.parametrize(("invalid", "settings", "code", "proposed", "safe"), [
-    ([20, 70], {}, "percentages", {"score_range": (0, 100)}, True),
-    ([1.5, 31], {}, "percentages", {"score_range": (0, 100)}, False),
-    ([2, 5], {}, "levels", {"score_range": (1, 5), "levels": True}, False),
-    ([-3, 700], {}, "numbers", {"score_range": ...}, False),
-    ([2, 5], {"threshold": 3}, "levels", {"threshold": ...}, False),
-    ([-1], {}, "missing-word", {"right": 1, "wrong": -1}, False),
-    (["red", "blue"], {}, "words", {"right": ..., "wrong": ...}, False),
-    ([2, "ERROR"], {}, "missing-word", {"missing": ["ERROR"]}, False),
-    ([2, "5 - great"], {}, "words", {"order": ...}, False),
-    (["?"], {"threshold": 0.5}, "missing-word", {"missing": ["?"]}, True),
-    (["late"], {"right": "ok", "wrong": "no"}, "unnamed", {"missing": ["late"]}, False),
-])  # fmt: skip
-def test_values_that_cannot_be_read_have_a_remedy(invalid, settings, code, proposed, *, safe):
-    values = {plain_value(value): value for value in invalid}
-    coder = Coder(Marking.of(**settings))
-    coder.n_given, coder.n_invalid, coder.n_right = 4, 3, 1
-    kind, remedies = proposals(values, coder)
-    assert (kind, remedies[0].settings, remedies[0].safe) == (code, proposed, safe)
 
 
 def test_a_threshold_and_words_that_nothing_has_are_noted():
