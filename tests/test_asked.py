@@ -77,15 +77,6 @@ def test_methods_are_the_functions(result, tmp_path):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_answers_are_read_from_a_file(tmp_path):
-    answers = RESPONSES.to_frame().map("{:.0f}".format)
-    answers.to_csv(tmp_path / "answers.csv")
-    result = irtkit.fit(RESPONSES)
-    found = [irtkit.audit(result, predictions=x) for x in (answers, tmp_path / "answers.csv")]
-    assert found[0].items.equals(found[1].items)
-    assert "strong_answer" in found[1].items
-
-
 def test_functions_take_responses_and_saved_results(result, tmp_path):
     RESPONSES.to_frame().to_csv(tmp_path / "r.csv")
     result.save(tmp_path / "r.npz")

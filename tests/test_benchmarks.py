@@ -8,7 +8,6 @@ from datetime import date
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytestmark = pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
@@ -73,20 +72,6 @@ def test_words_types_and_layout_of_a_source_make_no_figure_stale(study, tmp_path
     assert old == words != level
 
 
-@of("studies")
-def test_a_part_agrees_within_errors_of_its_number_of_data_sets(study):
-    old = {"rows": [{"name": "a", "sets": 20, "rate": 0.5}, {"name": "b", "sets": 20, "rmse": 0.2}]}
-
-    def differ(**row):
-        return bool([*study.differences(old, {"rows": [row]}, timed=False)])
-
-    assert not differ(name="a", sets=20, rate=0.6)
-    assert differ(name="a", sets=20, rate=0.65)
-    assert not differ(name="b", sets=20, rmse=0.203, seconds=9.0)
-    assert differ(name="b", sets=20, rmse=0.21)
-    assert differ(name="c", sets=20, rate=0.5)
-
-
 @pytest.mark.slow
 def test_fits_find_what_an_earlier_commit_found():
     command = [sys.executable, BENCHMARKS / "unchanged.py", "check"]
@@ -118,46 +103,6 @@ def test_a_study_runs_on_a_tiny_shape_and_stores_its_fits(study, name, tmp_path)
     assert not any(record.get("problem") or record.get("failures") for record in records)
     # standard errors next to those of the Hessian by differences
     assert max(record.get("largest", 0) for record in records) < 1e-3
-
-
-@of("accuracy")
-@pytest.mark.parametrize("guessing", [0.0, 0.2])
-def test_the_yardstick_is_the_exact_integral_over_observed_cells(study, guessing):
-    # one item: Σᵢ log P(yᵢ) with P = ∫ P(right | θ) φ(θ) dθ = c + (1 − c)/2 at difficulty 0
-    items = study.Items(np.array([1.5, -0.7]), np.array([0.0, 0.4]), np.full(2, guessing))
-    first = study.Items(*(parameter[:1] for parameter in items))
-    values, nodes = np.array([[1, -1], [0, -1]], dtype=np.int8), study.fine_grid([items])
-    right = guessing + (1 - guessing) / 2
-    exact = pytest.approx(np.log(right) + np.log(1 - right), abs=1e-12)
-    assert study.marginal_log_likelihood(values[:, :1], first, nodes) == exact
-    assert study.marginal_log_likelihood(values, items, nodes) == exact
-
-
-@of("coverage")
-def test_coverage_counts_the_intervals_that_hold_the_truth(study):
-    (record,) = study.coverages([study.Study(study.Shape(60, 8), "weak", 3)])
-    for name in study.PARAMETERS:
-        covered = record[name]["coverage"]
-        assert 0.5 < covered <= 1
-        assert covered * 24 == pytest.approx(round(covered * 24))
-
-
-@of("model_tests")
-def test_leaked_anchors_are_counted(study):
-    record = study.one_set(study.Later("2PL", 500, 1000, 6), 0)
-    assert (record["exactly"], record["false"]) == (1, 0)
-    assert abs(record["after"]) < 0.15 < record["before"]
-
-
-@of("systems")
-def test_false_alarms_on_systems_are_counted(study):
-    (record,) = study.measured([study.BOARDS[3]], 2)
-    assert {record["all ranks"], record["tied"]} <= {0, 0.5, 1}
-    gates = study.verdicts(study.Gate(100, 0.05, 2), [100, 2], 5)
-    assert gates["failed"] + gates["inconclusive"] + gates["passed"] == 1
-    curve = study.power(200, (1.0, 0.0), 20)
-    assert curve["simulated"] > 0.5
-    assert curve["formula"] > 0.9
 
 
 @of("mutations")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.capabilities import FUNCTIONS, UnsuitableDataError, limit_of, require
+from irtkit.capabilities import FUNCTIONS, UnsuitableDataError, limit_of
 from tests.commands import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
@@ -249,9 +249,3 @@ def test_a_command_works_or_is_refused_in_the_words_of_the_table(command, kind, 
     assert done.returncode == (0 if refused is None else 2), done.stderr
     if refused is not None:
         assert refused.reason in done.stderr.replace("\n  ", " ")
-
-
-def test_an_unknown_feature_is_an_error_and_so_is_no_data():
-    with pytest.raises(KeyError):
-        require("nothing", data(KINDS[0]))
-    assert limit_of("item_fit", [[1, 0]]) is None

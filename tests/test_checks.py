@@ -8,15 +8,11 @@ import pytest
 
 from irtkit import FitResult, ResponseMatrix
 from irtkit.checks import (
-    MOST_TIMES,
     as_number,
     as_numbers,
     check_number,
-    check_one_of,
-    check_times,
     check_type,
     check_whole,
-    check_yes_or_no,
     first_names,
 )
 
@@ -55,17 +51,6 @@ def test_other_values_than_numbers_have_a_wrong_type(value):
 def test_another_type_is_refused_with_what_makes_the_right_one(kind, instead):
     with pytest.raises(TypeError, match=rf"x must be a {kind.__name__}, got list. .*{instead}"):
         check_type("x", [[1]], kind)
-
-
-@pytest.mark.parametrize(("check", "bad", "message"), [
-    (lambda v: check_one_of("model", v, ("1PL", "2PL")), "4PL", "be one of 1PL, 2PL, got '4PL'$"),
-    (lambda v: check_whole("seed", v, 0), -1, "seed must be a whole number, 0 or more, got -1"),
-    (lambda v: check_times("draws", v, 1), MOST_TIMES + 1, "draws must be .* 1 to 100,000, got"),
-    (lambda v: check_yes_or_no(wanted=v), 1, "wanted must be True or False, got 1"),
-])  # fmt: skip
-def test_an_argument_is_refused_with_its_rule(check, bad, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        check(bad)
 
 
 def test_a_message_repeats_no_more_than_a_line_of_a_value():

@@ -189,6 +189,7 @@ REFUSED = {
     "leaderboard r.csv --families r.csv": "needs two columns, of labels and families",
     "fit r.csv runs/r.csv": "Quote a pattern",
     "compare r.csv one two": "irtkit compare-systems for systems",
+    "compare-systems r.csv respondent-1": "two systems or more, or none",
     "select r.csv -n 20": "irtkit select has -k, --families",
     "select r.csv --kfolds 2": "did you mean '--folds'?",
 }

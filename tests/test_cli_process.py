@@ -12,8 +12,6 @@ from rich.cells import cell_len
 
 import irtkit
 from irtkit.cli import main
-from irtkit.cli.process import _text_of, wrapped
-from irtkit.findings import Finding, IRTWarning, ReadingError, Remedy, spelled_as_options
 from tests.commands import refused
 from tests.crowds import crowd
 
@@ -68,23 +66,6 @@ def test_what_steers_a_terminal_is_spelled_out_in_a_line_of_bounded_length(tmp_p
     assert len(told) < 2100
 
 
-def test_errors_and_warnings_speak_of_options():
-    values = {"respondent": "a", "item": "q", "value": 9}
-    finding = Finding("levels", "error", values, (Remedy({"threshold": 5}, "threshold"),))
-    spelled = {"max_drop": "--max-drop", "k": "-k", "prior": "--prior"}
-    with spelled_as_options():
-        for problem in (ReadingError(finding, "runs.csv"), IRTWarning(finding)):
-            assert "--threshold 5 to mark" in _text_of(problem, spelled)
-    for given, told in {
-        "max_drop must be at least 0": "--max-drop must be at least 0",
-        "k must be at most 3": "-k must be at most 3",
-        "prior='empirical' is for the 2PL": "--prior 'empirical' is for the 2PL",
-        "the prior must be proper": "the prior must be proper",
-    }.items():
-        assert _text_of(ValueError(given), spelled) == told
-    assert _text_of(MemoryError(), spelled) == "there is not enough memory"
-
-
 @pytest.fixture(scope="module")
 def long_labels(tmp_path_factory):
     """Folder with a table whose labels are as long as names of models."""
@@ -122,16 +103,6 @@ def on_a_terminal(line, width, folder, *, code=0):
     assert process.wait() == code, written.decode()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
     return [one.split("\r")[-1].rstrip() for one in text.replace("\r\n", "\n").split("\n")]
-
-
-@pytest.mark.parametrize("piece", ["'a label'", "irtkit compare-systems A.csv", "--key FILE"])
-def test_labels_and_what_is_to_be_typed_are_not_broken(piece):
-    for n in range(60, 80):
-        lines = wrapped(f"{'a' * n} {piece}. The {piece}, the system's and others' words").split(
-            "\n"
-        )
-        assert max(map(len, lines)) <= 80
-        assert "".join(lines).count(piece) == 2
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 
 import irtkit
 from irtkit import storage
-from irtkit.findings import PURPOSES, TEXTS, Finding, IRTWarning, Remedy, failed, spelled_as_options
+from irtkit.findings import PURPOSES, TEXTS, Finding, IRTWarning, Remedy, spelled_as_options
 
 IDIOM = (
     r"\btold\b|\bbeside\b|\banew\b|\bof (which|whom|those)\b|\b(that|those) of\b|;|"
@@ -153,13 +153,6 @@ def test_python_code_replaces_settings_and_lacks_an_option(tmp_path):
         tmp_path / "f.npz", form, lambda read: Finding.restored(read["finding"])
     )
     assert restored == chosen
-
-
-def test_errors_and_warnings_carry_the_finding():
-    error = failed("no-task", Remedy({"task": ...}), task="x", tasks=[])
-    error.place = "a.csv"
-    assert str(error) == "a.csv: 'x' is not a task of this table. Pass task=…"
-    assert IRTWarning(error.finding).code == "no-task"
 
 
 def test_a_warning_points_at_the_line_of_the_user():

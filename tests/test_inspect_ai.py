@@ -216,32 +216,6 @@ def test_a_retry_counts_the_answers_of_the_earlier_attempt(result, tmp_path):
     assert is_score_of_log(result, tmp_path / "logs", metadata)
 
 
-@needs_inspect
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_system_beyond_the_calibration_is_noted(tmp_path):
-    weak = np.random.default_rng(3).normal(-1, 1, size=250)
-    labels = [f"quiz/{number}" for number in NUMBERS]
-    answers = simulate_responses(ITEMS, weak, seed=0).values
-    result = fit(ResponseMatrix(answers, items=labels), standard_errors=False)
-    best = int(HELD_OUT.mean(axis=1).argmax())
-    (done,) = run(result, tmp_path, [{"system": best, "max_samples": 50}])
-    (metadata,) = done["metadata"]
-    assert metadata["status"] == "beyond"
-    assert "Beyond the calibration" in metadata["note"]
-    assert "(mockllm/model)" in metadata["note"]
-    assert is_score_of_log(result, tmp_path / "0", metadata)
-
-
-@needs_inspect
-@pytest.mark.slow
-def test_a_small_error_ends_a_test_and_a_run_without_its_samples_fails(result, tmp_path):
-    (done,) = run(result, tmp_path, [{"max_samples": 50}], error=0.08)
-    (metadata,) = done["metadata"]
-    assert metadata["error"] <= 0.08
-    assert K > len(metadata["asked"]) > 4
-
-
 def test_shares_of_chosen_items_are_not_compared_unsaid(tmp_path):
     answers = HELD_OUT[:12].astype(float)
     answers[:2, ::2] = np.nan

@@ -284,21 +284,6 @@ def test_a_gap_may_be_hidden_if_few_respondents_have_few_items_in_common():
     assert [*gaps(two_blocks(12, 200, 12, 0.0)[0])] == ["gap-hidden"]
 
 
-def test_a_share_of_a_gap_shows_that_information_in_common_tells():
-    """For two blocks it is I/(I + h), I = nm/(n + m) times a response to every common item."""
-    values = two_blocks(60, 40, 8, 1.5)[0]
-    result = fitted(values)
-    a, share = result.parameters.discrimination[-8:], 1 - result.counts.average_error[-8:]
-    sides = np.stack([values[:60, -8:].mean(axis=0), values[60:, -8:].mean(axis=0)])
-    sides = (60 * sides + share) / 61
-    u, v = 60 * sides * (1 - sides) * a**2 / np.sqrt(1 + 0.3458 * a**2)
-    information = (u * v / (u + v)).sum()
-    ability = (result.ability - result.latent_mean) / result.latent_sd
-    found = limits.connectivity_of(result.patterns, result.parameters, ability, result.latent_sd)
-    assert found.gap is not None
-    assert found.gap.shown == pytest.approx(information / (information + 30), 0.05)
-
-
 # Whether one ability explains the responses
 
 
@@ -332,34 +317,3 @@ def test_slopes_that_differ_guessing_and_inverted_items_are_one_ability(shape, h
     skewed = np.random.default_rng(1).exponential(size=shape[0]) - 1
     for theta in (None, skewed):
         assert further(drawn(*shape, theta=theta, **how)) is None
-
-
-def test_passages_raise_the_sum_of_squares():
-    generator = np.random.default_rng(0)
-    own = np.repeat(generator.normal(size=(200, 20)), 5, axis=1)
-    told = further(drawn(200, 100, spread=0.3, theta=generator.normal(size=(200, 1)) + own))
-    assert told is not None
-    assert told.squares > 5
-
-
-@pytest.mark.parametrize("shape", [(29, 500), (500, 19)])
-def test_few_respondents_or_items_show_nothing(shape):
-    assert further(two_abilities(*shape, 0.5, 0.0)) is None
-
-
-def test_missing_cells_are_no_ability_and_hide_a_strong_one_no_more_than_they_must():
-    missing = np.random.default_rng(0).random((1000, 100)) < 0.5
-    assert further(np.where(missing, -1, drawn(1000, 100, spread=0.3))) is None
-    assert further(np.where(missing, -1, two_abilities(1000, 100, 0.5, 0.0))) is not None
-
-
-def test_the_same_data_give_the_same_numbers_sparse_synthetic_and_repeated_ones_too():
-    values = two_abilities(300, 100, 0.5, 0.0)
-    dense = ResponseMatrix(values)
-    told = further(dense)
-    assert told is not None
-    assert told == further(add_synthetic(dense, ("always-right", "coin"), draws=20))
-    thrice = ResponseMatrix.from_counts(3 * values.astype(np.int64), np.full(values.shape, 3))
-    for other in (further(dense.to_sparse()), further(thrice)):
-        assert other is not None
-        assert other.eigenvalue > limits.BOUND

@@ -36,12 +36,3 @@ def test_a_notebook_gives_the_stored_outputs_without_a_display(notebook, execute
     assert executed.outputs(executed.executed(notebook)) == executed.outputs(
         executed.stored(notebook)
     )
-
-
-def test_notebooks_are_small():
-    assert sum(path.stat().st_size for path in FOLDER.glob("*.ipynb")) < 1.5e6
-
-
-def test_only_scripts_and_their_notebooks_stand_in_the_folder():
-    both = {path.with_suffix(end) for path in NOTEBOOKS for end in (".py", ".ipynb")}
-    assert {path for path in FOLDER.iterdir() if path.is_file()} == both

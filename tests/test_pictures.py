@@ -13,7 +13,6 @@ import pytest
 import irtkit
 from irtkit import plots
 from irtkit.pictures import fitted as pictures
-from irtkit.pictures.picture import Axis, axis_over, usual_axis
 from irtkit.pictures.svg import svg
 from tests import crowds
 
@@ -40,24 +39,6 @@ def result():
 def suspects(result):
     with warnings.catch_warnings(action="ignore"):
         return irtkit.flag_items(result)
-
-
-@pytest.mark.parametrize(("n", "n_groups"), [(1, 1), (4, 2), (12, 3), (130, 10), (5000, 10)])
-def test_groups_are_of_one_size_and_in_order_of_ability(n, n_groups):
-    items = irtkit.ItemParameters.from_difficulty([1.0, 1.2, 0.8], [0.0, 0.3, -0.4])
-    responses = irtkit.simulate_responses(items, np.linspace(-1, 1, n), seed=1)
-    with warnings.catch_warnings(action="ignore"):
-        found = irtkit.fit(responses)
-    (ability,), _, observed = pictures.ability_groups(found)
-    order = np.argsort(found.ability, kind="stable")
-    groups = [order[np.arange(n) * n_groups // n == k] for k in range(n_groups)]
-    assert np.ptp([len(rows) for rows in groups]) <= 1
-    if n % n_groups == 0:
-        np.testing.assert_allclose(ability, [found.ability[rows].mean() for rows in groups])
-        expected = [(responses.values[rows] == 1).mean(axis=0) for rows in groups]
-        np.testing.assert_allclose(observed[0].T, expected)
-    assert ability.shape == (n_groups,)
-    assert (np.diff(ability) >= 0).all()
 
 
 def test_synthetic_respondents_are_in_no_picture(result):
@@ -98,28 +79,6 @@ def test_suspects_far_out_are_at_the_edge_and_leave_the_axes_alone(result, suspe
     assert -1 < drawn.y.low < 0
     assert drawn.n_beyond >= 4
     assert f"drawn at its end: {drawn.n_beyond}." in drawn.caption
-
-
-def test_an_axis_goes_by_quantiles_and_no_further_than_it_should():
-    values = np.array([*np.linspace(-1, 1, 1000), -2969.0, 40.0])
-    axis = usual_axis("", values, reach=6.0)
-    assert -1.2 < axis.low < -0.9
-    assert list(axis.clipped([-2969, 0, 40])) == [axis.low, 0, axis.high]
-    wide = usual_axis("", np.linspace(-100, 100, 1000), 1.0, 6.0)
-    assert (round(wide.low, 1), round(wide.high, 1)) == (-5.6, 7.6)
-    assert usual_axis("", np.array([np.nan])).low < 0
-    assert axis_over("", [3.0, 3.0]).high > axis_over("", [3.0, 3.0]).low
-
-
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [(0, 1), (-3.3, 2.9), (0.001, 0.002), (-9e4, 3e5), (1, 59), (0, 7), (0, 14), (0, 70)],
-)
-def test_ticks_are_round_few_and_within(low, high):
-    ticks = [tick for tick, _ in Axis(low, high).ticks_within(7)]
-    assert 2 <= len(ticks) <= 8
-    assert all(low <= tick <= high + 1e-9 for tick in ticks)
-    assert np.allclose(np.diff(ticks), ticks[1] - ticks[0])
 
 
 def test_a_wright_map_counts_every_item_with_a_difficulty(result):

@@ -90,13 +90,6 @@ def test_progress_is_one_line_below_the_cell_which_ends_empty(notebook, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("shown", [None, False])
-def test_progress_is_silent_in_a_pipe_and_where_it_is_not_asked_for(capsys, *, shown):
-    with progress_bar("fitting", 2, shown=shown) as update:
-        update(1, "step 1")
-    assert capsys.readouterr() == ("", "")
-
-
 def test_progress_is_not_shown_where_notes_are_not_wanted(notebook, monkeypatch):
     assert progress.is_watched()
     monkeypatch.setattr(logging.getLogger("irtkit"), "level", logging.WARNING)

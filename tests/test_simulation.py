@@ -1,7 +1,6 @@
 """Simulated responses, synthetic respondents, and the data that irtkit carries."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from irtkit.datasets import load_digits_crowd, load_digits_learning
@@ -37,15 +36,6 @@ def test_missing_takes_responses_away_and_changes_no_other():
     np.testing.assert_array_equal(holed[holed >= 0], whole[holed >= 0])
     # five standard errors: 5 · √(0.21 / 15,000) = 0.019
     assert (holed < 0).mean() == pytest.approx(0.3, abs=0.019)
-
-
-def test_a_single_trial_gives_the_bytes_it_always_gave():
-    drawn = simulate_responses(ITEMS, np.linspace(-1, 1, 4), missing=0.2, seed=8)
-    generator = np.random.default_rng(8)
-    expected = (generator.random((4, 3)) < ITEMS.probability(np.linspace(-1, 1, 4))).astype(np.int8)
-    expected[generator.random((4, 3)) < 0.2] = -1
-    assert drawn.values.tolist() == expected.tolist()
-    assert drawn != simulate_responses(ITEMS, np.linspace(-1, 1, 4), missing=0.2, seed=9)
 
 
 @pytest.mark.parametrize(("settings", "message"), [
@@ -90,25 +80,6 @@ def test_random_kinds_are_right_as_often_as_they_should():
     assert row[15_000:].mean() == pytest.approx(0.25, abs=0.031)
 
 
-def test_labels_by_name_and_in_order_are_the_same():
-    matrix = ResponseMatrix(np.ones((1, 30), dtype=np.int8), items=range(30))
-    classes = [k % 3 for k in range(30)]
-    in_order = add_synthetic(matrix, "class-prior", labels=classes)
-    shuffled = {k: classes[k] for k in reversed(range(30))}
-    assert add_synthetic(matrix, "class-prior", labels={**shuffled, 99: 5}) == in_order
-    assert add_synthetic(matrix, "class-prior", labels=pd.Series(shuffled)) == in_order
-
-
-def test_neither_other_kinds_nor_more_draws_change_a_row():
-    matrix = ResponseMatrix(np.ones((1, 200), dtype=np.int8))
-    alone = add_synthetic(matrix, "coin", seed=5).values[-1]
-    labels = [k % 2 for k in range(200)]
-    among = add_synthetic(matrix, ("class-prior", "coin"), labels=labels, draws=3, seed=5)
-    assert np.array_equal(among.values[among.respondents.index("coin-1")], alone)
-    assert not np.array_equal(among.values[-1], alone)
-    assert not np.array_equal(add_synthetic(matrix, "coin", seed=6).values[-1], alone)
-
-
 @pytest.mark.parametrize(("settings", "message"), [
     ({"kinds": "oracle"}, "kinds must be one of .*'oracle'"),
     ({"kinds": "coin", "probability": 1.2}, "probability must be at least 0 and at most 1"),
@@ -146,5 +117,5 @@ def test_more_training_digits_make_the_same_classifier_better(crowd):
         ladder = [accuracy[name + size] for size in ("-n50", "-n150", "-n500", "")]
         assert ladder == sorted(ladder), name
     share = load_digits_learning().groupby(["respondent", "training_size"])["right"].mean()
-    assert (share.unstack().diff(axis="columns").iloc[:, 1:] > 0).all(axis=None)  # noqa: PD010
+    assert (share.unstack().diff(axis="columns").iloc[:, 1:] > 0).all(axis=None)
     assert share.index.unique(level=1).tolist() == [10 * 2**k for k in range(8)]

@@ -16,7 +16,6 @@ from irtkit.data.slopes import (
     slope_score,
     slope_signs,
 )
-from irtkit.irf import MODELS
 from tests.crowds import sample
 
 
@@ -41,23 +40,6 @@ def coin_flips(n_respondents, n_items, seed):
 
 
 # Proportion score
-
-
-def test_the_proportion_score_is_the_standardised_share_right():
-    given = simulated(50, 20, seed=0)
-    proportion = proportion_score(given)
-    np.testing.assert_allclose(proportion.value, standardised(given.cells.mean(axis=1)), atol=1e-12)
-    assert proportion.scored.all()
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_the_derivative_is_what_one_more_right_response_adds(missing):
-    given = simulated(50, 20, seed=0, missing=missing)
-    share = np.maximum(given.cells, 0).sum(axis=1) / (given.cells >= 0).sum(axis=1)
-    derivative = proportion_score(given).derivative * (given.cells >= 0).sum(axis=1)
-    assert derivative == pytest.approx(derivative[0])
-    if not missing:
-        assert derivative == pytest.approx(1 / share.std())
 
 
 def test_additive_shares_are_told_apart_where_cells_are_missing():
@@ -143,21 +125,6 @@ def test_the_score_test_is_one_against_scores_without_the_item(missing):
     np.testing.assert_allclose(found.score, referee.score, rtol=1e-9)
 
 
-def test_with_repeated_trials_too_it_is_one_against_scores_without_the_item():
-    items = ItemParameters.from_difficulty(np.full(40, 0.8), np.linspace(-1.5, 1.5, 40))
-    trials = np.random.default_rng(8).integers(0, 5, (100, 40))
-    responses = simulate_responses(items, np.linspace(-2, 2, 100), trials=trials, seed=9)
-    right, answered = responses.successes.astype(float), responses.trials.astype(float)
-    found, referee = (
-        score_of(counted(responses)),
-        brute_force(counted(responses), right=right, answered=answered),
-    )
-    weight = found.score[0] / referee.score[0]  # one for all items; trials agree with each other
-    assert 0.5 < weight < 1
-    np.testing.assert_allclose(found.information, weight * referee.information, rtol=1e-9)
-    np.testing.assert_allclose(found.score, weight * referee.score, rtol=1e-9)
-
-
 def test_trials_that_repeat_each_other_say_what_one_says():
     values = simulated(80, 50, seed=3).cells
     once = score_of(counted(ResponseMatrix(values)))
@@ -188,15 +155,6 @@ def test_the_share_and_the_slopes_of_inverted_items_are_learned():
     assert sum(mixture.shares) == pytest.approx(1, abs=1e-12)
 
 
-def test_flat_items_are_learned_as_flat():
-    regular, noise = drawn(300, 0, seed=1), np.random.default_rng(0).normal(0, 60**0.5, 100)
-    score = SlopeScore(np.append(regular.score, noise), np.full(400, 60.0))
-    mixture = learned_mixture(score)
-    # five standard errors of a share of 100 in 400
-    assert mixture.shares[2] == pytest.approx(0.25, abs=0.11)
-    assert mixture.shares[1] < 0.02
-
-
 # Verdicts
 
 
@@ -209,9 +167,6 @@ def judged(z, information):
     score = SlopeScore(z * information**0.5, np.full(len(z), information))
     nobody = ProportionScore(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
     return module._judged(nobody, 1.0, score, np.ones(len(z), dtype=np.bool_))
-
-
-# Ranks
 
 
 @pytest.mark.parametrize(("n_respondents", "least"), [
@@ -247,9 +202,6 @@ def test_items_without_variance_are_as_likely_negative_as_any(planted):
     assert np.isnan(found.p_negative[2])
 
 
-# What a fit says
-
-
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
 def test_the_verdict_is_the_same_when_every_response_is_inverted(planted, model):
     responses, wrong = planted(60, 80, seed=5, share=0.1)
@@ -260,12 +212,6 @@ def test_the_verdict_is_the_same_when_every_response_is_inverted(planted, model)
     )
     np.testing.assert_allclose(there, back, atol=1e-6)
     assert there[wrong].mean() > 0.5 > there[~wrong].mean()
-
-
-def test_the_verdict_is_the_same_for_every_model(planted):
-    responses, _ = planted(60, 40, seed=6, share=0.1)
-    found = [fit(responses, model, progress=False).items["p_negative"] for model in MODELS]
-    assert all(one.equals(found[0]) for one in found)
 
 
 # How it is computed

@@ -1,20 +1,16 @@
-"""Files that appear whole or not at all, and records that come back as they went."""
+"""Records that come back from a file as they went, and files that are refused."""
 
-import gzip
 import io
-import os
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from irtkit import ResponseMatrix
-from irtkit.files import folder_for, open_bytes, open_text, replacing
 from irtkit.findings import Finding
 from irtkit.responses import Source
 from irtkit.storage import Format, read, restored_responses, stored_responses, write
 
-# Records that come back from a file as they went, and files that are refused by what they are
 FORM = Format("irtkit thing", 3)
 
 
@@ -98,52 +94,3 @@ def test_answers_and_source_come_back(tmp_path):
     again = restored_responses(arrays, responses.respondents, responses.items)
     pd.testing.assert_frame_equal(again.predictions, responses.predictions)
     assert again.source == source
-
-
-# Files that cannot be written, and gzip, which is recognised by content
-
-
-@pytest.mark.parametrize(("name", "error", "message"), [
-    ("absent/table.csv", FileNotFoundError, "folder .*absent does not exist"),
-    ("folder", IsADirectoryError, "it is a folder"),
-    ("file/table.csv", NotADirectoryError, "file is not a folder"),
-    ("pipe", OSError, "not an ordinary file"),
-])  # fmt: skip
-def test_a_target_that_cannot_be_written_is_named(tmp_path, name, error, message):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(error, match=message), replacing(tmp_path / name):
-        pytest.fail("the block must not run")
-
-
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_text_reads_the_same_plain_and_compressed_whatever_the_name(tmp_path, compress):
-    path = tmp_path / "table.txt"
-    path.write_bytes(compress("\ufeffä,1\r\nb".encode()))
-    with open_text(path) as text:
-        assert text.read() == "ä,1\r\nb"
-    with open_bytes(path) as handle:
-        assert handle.read().decode("utf-8-sig") == "ä,1\r\nb"
-
-
-def test_a_failed_block_removes_its_new_folder_and_nothing_beside_it(tmp_path):
-
-    def fail_in(folder, *others):
-        with folder_for(folder):
-            (folder / "items.csv").touch()
-            for other in others:
-                other.mkdir()
-            raise KeyError
-
-    mine = tmp_path / "new" / "mine"
-    theirs = tmp_path / "new" / "theirs"
-    with pytest.raises(KeyError):
-        fail_in(mine, theirs)
-    assert [*mine.parent.iterdir()] == [theirs]
-    with pytest.raises(KeyError):
-        fail_in(theirs)
-    assert theirs.is_dir()
-    with pytest.raises(KeyError):
-        fail_in(tmp_path / "a" / "b")
-    assert not (tmp_path / "a").exists()

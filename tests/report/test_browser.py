@@ -234,29 +234,6 @@ def test_points_of_the_map_name_and_open_their_item(visit, many):
     assert tab.locator("#map .ring").count() == 1
 
 
-def test_points_of_two_abilities_name_their_systems(visit, two_abilities):
-    tab = visit(two_abilities.path)
-    picture = tab.locator("#abilities svg[data-map=systems]")
-    picture.scroll_into_view_if_needed()
-    box, (x, y) = picture.bounding_box(), two_abilities.data["scatter"]
-    for system in (0, 79):
-        at = [box[k] + box["width"] / 640 * half[system] / 2 for k, half in (("x", x), ("y", y))]
-        tab.mouse.move(*at)
-        name = two_abilities.result.respondent_labels[two_abilities.result.best_first[system]]
-        assert tab.locator(".tip").text_content().startswith(name)
-
-
-def test_a_table_that_is_cut_off_on_a_phone_says_so(visit, digits):
-    tab = visit(digits.path, width=390)
-    box = tab.locator("#systems .scroll")
-    assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")
-    assert "gradient" in box.evaluate("(box) => getComputedStyle(box).backgroundImage")
-    first = box.locator("tbody th").first
-    before = first.bounding_box()["x"]
-    box.evaluate("(box) => { box.scrollLeft = 200; }")
-    assert first.bounding_box()["x"] == before
-
-
 def test_hostile_labels_run_nothing(visit, hostile):
     tab = visit(hostile.path)
     for k in range(len(hostile.suspects)):

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import pickle
 import re
 import warnings
 from xml.etree import ElementTree as ET
@@ -11,12 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
-from threadpoolctl import ThreadpoolController
 
 import irtkit
 from irtkit.calibration.summary import readable_difficulty
 from irtkit.checks import counted
-from irtkit.data.patterns import Patterns
 from irtkit.data.slopes import called_negative
 from irtkit.findings import reasons_text
 from irtkit.pictures import fitted as pictures
@@ -201,22 +198,15 @@ def odd_matrices():
     ability = np.linspace(-2, 2, 24)[:, None]
     right = (generator.random((24, 30)) < 1 / (1 + np.exp(-ability))).astype(float)
     gaps = np.where(generator.random(right.shape) < 0.3, np.nan, right)
-    parts = np.full(right.shape, np.nan)
-    parts[:12, :15], parts[12:, 15:] = right[:12, :15], right[12:, 15:]
-    plain = irtkit.ResponseMatrix(right)
     counts = generator.binomial(5, 0.5, (20, 9))
     return {
         "missing": irtkit.ResponseMatrix(gaps),
-        "sparse": irtkit.ResponseMatrix(gaps).to_sparse(),
-        "parts": irtkit.ResponseMatrix(parts),
         "trials": irtkit.ResponseMatrix.from_counts(counts, [[5] * 9] * 20),
-        "one system": irtkit.ResponseMatrix([[1, 0]]),
-        "all right": irtkit.ResponseMatrix([[1, 1], [1, 1]]),
-        "synthetic": irtkit.add_synthetic(plain, ("always-right", "always-wrong")),
+        "synthetic": irtkit.add_synthetic(irtkit.ResponseMatrix(right)),
     }
 
 
-@pytest.mark.parametrize("kind", [*odd_matrices(), "Rasch", "1PL", "3PL"])
+@pytest.mark.parametrize("kind", [*odd_matrices(), "Rasch", "3PL"])
 def test_odd_matrices_and_all_models_have_a_page(kind, tmp_path):
     matrices = odd_matrices()
     model = "2PL" if kind in matrices else kind
@@ -226,8 +216,7 @@ def test_odd_matrices_and_all_models_have_a_page(kind, tmp_path):
     assert not re.search("NaN|nan", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL))
     assert f"{model} fitted to" in text
     assert ('"guessing":' in text) == (model == "3PL")
-    whole = {"trials", "one system", "all right", "synthetic"}
-    assert ('"answered":' in text) == (kind not in whole)
+    assert ('"answered":' in text) == (kind not in {"trials", "synthetic"})
     assert ('"answered_right":' in text) == (kind != "trials")
 
 
@@ -289,11 +278,6 @@ def test_a_page_of_tasks_has_systems_by_tasks_and_suspects_of_each(by_task):
     words = [text.string for text in grid.find_all("text")]
     assert f"{100 * first['score_two']:.0f}" in words
     assert {"<b>", "two", board.index[0]} <= {*words}
-
-
-def test_a_page_without_tasks_has_no_view_of_them(digits):
-    assert digits.page.find(id="tasks") is None
-    assert digits.page.find("a", href="#tasks") is None
 
 
 def page_at(result, path, **given):
@@ -361,28 +345,6 @@ def test_near_duplicate_items_say_who_repeats_whom(tmp_path):
     assert section.tbody.a["href"] == "#item-20"
 
 
-@pytest.mark.parametrize("ask", [
-    irtkit.FitResult.leaderboard,
-    irtkit.compare_systems,
-    irtkit.audit,
-    irtkit.similar_respondents,
-    irtkit.compare_difficulties,
-])  # fmt: skip
-def test_products_have_one_thread_while_a_question_is_answered(ask, monkeypatch):
-    libraries = ThreadpoolController().select(user_api="blas")
-    dense, seen = Patterns.dense, set()
-
-    def watched(*arguments):
-        seen.update(library["num_threads"] for library in libraries.info())
-        return dense(*arguments)
-
-    result = quiet(drawn(60, 40, seed=1))
-    monkeypatch.setattr(Patterns, "dense", watched)
-    with libraries.limit(limits=2), warnings.catch_warnings(action="ignore"):
-        ask(result)
-    assert seen == {1}
-
-
 # Claims about what notebooks show
 def shown(result):
     """Everything that has a face of its own."""
@@ -416,22 +378,6 @@ def test_results_are_shown_in_words_and_small_tables(which, request):
         if name != "leaderboard":  # where they are quoted, they are one line
             assert "\n" not in repr(one), name
             assert len(repr(one)) < 120, name
-
-
-def test_a_row_of_a_leaderboard_agrees_with_the_table(digits):
-    with warnings.catch_warnings(action="ignore"):
-        board = digits.result.leaderboard()
-    root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own
-    first = ["".join(cell.itertext()) for cell in root.findall(".//tbody/tr")[0]]
-    row = board.iloc[0]
-    between, score = f"1…{row['rank_high']}", f"{100 * row['expected_score']:.1f}"
-    assert [first[0], *first[2:6]] == [board.index[0], "1", between, "a", score]
-    headings = {cell.text for cell in root.findall(".//thead/tr/th")}
-    legend = "".join(text for one in root.findall("p") for text in one.itertext())
-    assert headings >= {*re.findall(r"(?:^|[;.] ?)(\w+): ", legend)}
-    assert "irtkit" not in board.head(2)._repr_html_()
-    assert type(board.head(2)) is pd.DataFrame
-    assert str(pickle.loads(pickle.dumps(board))) == str(board)  # noqa: S301  # our own
 
 
 def test_a_fit_shows_curves_of_items_called_negative_alone(inverted):

@@ -9,9 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 import irtkit
-from irtkit.data.patterns import patterns_of
-from irtkit.data.slopes import called_negative, slope_signs
-from irtkit.suspects.flags import power_of, strong_answers
+from irtkit.suspects.flags import strong_answers
 from tests.crowds import crowd
 
 # Claims about what an audit says, and that everything irtkit prints tells one list
@@ -101,26 +99,6 @@ def test_there_is_one_list_with_one_order_and_one_set_of_probabilities(result, f
     assert not found.uninformative["called"].any()
 
 
-@pytest.mark.parametrize(("n", "n_wrong"), [(60, 5), (120, 5), (60, 0)])
-def test_wrong_keys_of_four_options_are_printed_and_none_is_said_to_be_likely_without_any(
-    n, n_wrong
-):
-    generator = np.random.default_rng(n)
-    slopes, difficulties = generator.lognormal(0, 0.3, 200), generator.normal(size=200)
-    distance = generator.normal(size=n)[:, None] - difficulties
-    p = 1 / (1 + np.exp(-slopes * distance))
-    p[:, :n_wrong] = (1 - p[:, :n_wrong]) / 3
-    audited = irtkit.audit(irtkit.fit((generator.random(p.shape) < p).astype(int)))
-    if n_wrong:  # benchmarks/keys.py has the rates
-        first = audited.suspects.index[:5]
-        assert first.isin([f"item-{k + 1}" for k in range(n_wrong)]).sum() >= 4
-        assert all(label in str(audited) for label in first)
-        assert "Read these" in audited.headline
-    else:
-        assert audited.headline.startswith("No item is likely to have a wrong key")
-        assert not (audited.items["p_wrong_key"] > 0.2).any()
-
-
 @pytest.mark.filterwarnings("ignore:(Not unidim|Item groups)")
 def test_a_few_wrong_keys_have_a_probability_with_its_prior_and_many_have_none():
     made = crowd("ordinary")
@@ -200,17 +178,6 @@ def test_an_item_is_extreme_if_its_difficulty_is_further_out_than_asked(sound):
     assert "item-9" in irtkit.flag_items(far, extreme_difficulty=6.9).index
     assert "item-9" not in irtkit.flag_items(far, extreme_difficulty=7.1).index
     assert irtkit.flag_items(far).loc["item-9", "reasons"] == ("extreme",)
-
-
-def test_extreme_difficulty_is_in_units_of_ability_under_every_model():
-    items = irtkit.ItemParameters(np.full(20, 3.0), np.append(np.zeros(19), -5), np.zeros(20))
-    made = irtkit.simulate_responses(items, np.linspace(-2, 2, 200), seed=1)
-    rasch, one = irtkit.fit(made, "Rasch"), irtkit.fit(made, "1PL")
-    furthest = one.items["difficulty"].abs().max() - 0.01
-    assert rasch.latent_sd > 2
-    for result in (rasch, one):
-        assert irtkit.flag_items(result, extreme_difficulty=furthest).index.tolist() == ["item-20"]
-        assert irtkit.flag_items(result, extreme_difficulty=furthest + 0.02).empty
 
 
 @pytest.mark.parametrize(("model", "error", "listed"), [
@@ -325,9 +292,6 @@ def test_near_copies_are_few_by_the_number_that_is_independent(planted):
         irtkit.flag_items(result, families=names)
 
 
-# Saved results, and what is refused
-
-
 def test_a_saved_result_without_responses_is_judged_as_before(sound, tmp_path):
     sound.save(tmp_path / "fit", include_responses=False)
     back = irtkit.load(tmp_path / "fit")
@@ -398,19 +362,6 @@ def test_a_missing_or_repeated_label_is_named(keyed, predictions, kind, change, 
     assert callable(change), kind
     with pytest.raises(ValueError, match=rule):
         irtkit.flag_items(keyed, predictions=change(predictions))
-
-
-# Power
-
-
-def test_power_is_the_share_of_inverted_items_that_is_found(planted):
-    told, found = [], []
-    for seed in range(5):
-        made, wrong = planted(40, 1000, seed)
-        signs = slope_signs(patterns_of(made, synthetic_is_real=False))
-        told.append(power_of(signs, 0.05))
-        found.append(called_negative(signs.p_negative, 0.05)[wrong].mean())
-    assert np.mean(found) == pytest.approx(np.mean(told), abs=0.12)  # 100 items: SE 0.05
 
 
 def test_scores_have_no_keys_and_an_audit_does_not_say_that_they_are_right():

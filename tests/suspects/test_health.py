@@ -1,14 +1,10 @@
 """Health of a benchmark. `benchmarks/false_findings.py` measures how often findings are true."""
 
-import warnings
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.data import families
 from tests.crowds import fitted, fitted_tasks, of_two_tasks, two_abilities
 
 
@@ -53,21 +49,6 @@ def test_copied_items_are_grouped_by_the_first_of_them():
     assert int(found.table.loc["all", "near_duplicates"]) == 2
     assert [one.code for one in found.findings] == ["further-ability", "near-duplicate-items"]
     assert {"item-3", "item-8", "item-31"} <= {*str(found).split()}
-
-
-@pytest.mark.parametrize("share_missing", [0.0, 0.1])
-def test_pairs_are_those_of_a_comparison_of_all_items(share_missing, monkeypatch):
-    generator = np.random.default_rng(0)
-    values = board([*np.linspace(-2, 2, 300)]).astype(float)
-    values[:, 20:300:20] = np.abs(values[:, 1:15] - (generator.random((200, 14)) < 0.03))
-    values[generator.random(values.shape) < share_missing] = np.nan
-    with warnings.catch_warnings(action="ignore"):
-        result = irtkit.fit(values)
-    found = result.health().near_duplicates
-    assert len(found) >= 10
-    few_at_once = replace(families._SEARCH, cells_at_once=2100)
-    monkeypatch.setattr(families, "_SEARCH", few_at_once)
-    pd.testing.assert_frame_equal(result.health().near_duplicates, found)
 
 
 def test_missing_responses_do_not_make_items_alike():

@@ -103,13 +103,6 @@ def test_families_of_systems_are_no_evidence_of_wrong_keys():
     assert called <= 1
 
 
-def test_missing_cells_are_left_out():
-    values, generator = crowd(100, 300, 5)
-    values[:, :N_PLANTED] = 1 - values[:, :N_PLANTED]
-    values[generator.random(values.shape) < 0.3] = -1
-    assert ranked(values) > 0.9
-
-
 def test_answers_tell_wrong_keys_and_the_right_answer():
     digits = irtkit.load_digits_crowd()
     some = digits.predictions.iloc[:, ::4]
@@ -227,22 +220,6 @@ def test_five_copies_in_families_say_what_one_says(missing):
     np.testing.assert_allclose(five, one, atol=0.06)
 
 
-def test_the_share_is_that_of_jackknife_variances_of_slopes_on_the_proportion_score():
-    crowd, _ = copied(made(12, seed=5), 2)
-    families = np.arange(24) % 12 // 2
-    right = crowd.values.mean(axis=1)  # on any scale
-
-    def variance(left_out):
-        kept = [left_out != k for k in np.unique(left_out)]
-        slopes = np.array([np.polyfit(right[k], crowd.values[k], 1)[0] for k in kept])
-        slope = np.polyfit(right, crowd.values, 1)[0]
-        return float(((slopes - slope) ** 2).sum() * (1 - 1 / len(kept)))
-
-    expected = variance(np.arange(24)) / variance(families)
-    assert expected < 0.8
-    assert clustered_share(fit(crowd, "1PL"), families.tolist()) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("seed", [10, 14])
 def test_similar_families_call_no_sound_item_where_they_miss_pairs(seed):
     result = near_copies(10, seed)
@@ -339,31 +316,6 @@ def test_agreement_is_plain_counting_of_the_items_both_answered(result):
         assert pair["agreement"] == pytest.approx(share, abs=1e-12)
         assert pair["expected"] == pytest.approx(chance, abs=1e-12)
         assert pair["excess"] == pytest.approx((share - chance) / (1 - chance), abs=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore:Not unidimensional")  # the two are a pattern
-@pytest.mark.filterwarnings("ignore:Correlated trials")
-def test_repeated_trials_agree_by_their_shares_right():
-    trials_drawn = simulate_responses(
-        ItemParameters(np.full(100, 1.0), np.linspace(-2, 2, 100), np.zeros(100)),
-        np.linspace(-1.5, 1.5, 30),
-        trials=4,
-        seed=1,
-    )
-    right, trials = trials_drawn.successes.copy(), trials_drawn.trials.copy()
-    right[:2], trials[1] = np.arange(100) % 2 * 4, 2  # always right or always wrong
-    right[1] //= 2
-    pairs = similar_respondents(fit(ResponseMatrix.from_counts(right, trials), "1PL"), excess=0.9)
-    assert pairs[["respondent", "other"]].to_numpy().tolist() == [["respondent-1", "respondent-2"]]
-    assert pairs.loc[0, "agreement"] == pytest.approx(1, abs=1e-12)
-
-
-def test_synthetic_respondents_and_those_without_responses_are_no_pair():
-    values = made(40, 100, 0, seed=3).values.copy()
-    values[6], values[7:9] = values[5], -1
-    marks = np.arange(40) == 6
-    assert len(similar_respondents(fit(ResponseMatrix(values), "2PL"))) == 1
-    assert similar_respondents(fit(ResponseMatrix(values, synthetic=marks), "2PL")).empty
 
 
 def test_an_item_that_is_answered_at_random_has_no_wrong_key():

@@ -9,7 +9,6 @@ from scipy.stats import binomtest, ttest_rel
 
 import irtkit
 from irtkit.systems.paired import items_needed, mean_of, power_of, wilson_interval
-from irtkit.systems.scores import Shares
 from tests.crowds import crowd
 
 
@@ -111,17 +110,6 @@ def test_one_cluster_or_item_gives_neither_an_error_nor_impossible_bounds():
     assert "have 1 item in common" in str(pair)
 
 
-def test_items_where_they_differ_most_come_first():
-    values = matrix().values.copy()
-    values[11] = values[0]
-    values[0, 7], values[11, 7] = 1, 0  # the weakest alone gets what a copy gets wrong
-    result = irtkit.fit(irtkit.ResponseMatrix(values))
-    found = irtkit.compare_systems(result, "respondent-1", "respondent-12")
-    assert found.items.index[0] == "item-8"
-    assert found.items.loc["item-8", "difference"] == 1
-    assert found.items["difference"].abs().sum() == 1
-
-
 def test_copies_are_tied_whatever_they_answered():
     values = matrix().values.copy()
     values[1] = values[0]
@@ -163,31 +151,11 @@ def test_the_error_of_a_mean_is_the_textbook_one():
     assert mean_of(np.zeros(20)).se == pytest.approx((20 / 19) ** 0.5 / 20)  # some error is left
 
 
-def test_clusters_of_copies_count_once():
-    right = np.random.default_rng(0).random((2, 50)).round()
-    copied = np.repeat(right, 3, axis=1)
-    copies = Shares(copied, np.ones_like(copied))
-    _, once = Shares(right, np.ones_like(right)).difference()
-    _, clustered = copies.difference(np.repeat(np.arange(50), 3))
-    assert clustered == pytest.approx(once)
-    assert clustered.df == 49
-    assert copies.difference()[1].se < 0.6 * clustered.se
-
-
 def test_the_interval_of_a_share_is_wilsons():
     for right, n in ((130, 200), (0, 7), (7, 7)):
         theirs = binomtest(right, n).proportion_ci(method="wilson")
         ours = wilson_interval(right / n, n)
         assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-
-
-def test_power_is_the_level_without_a_difference_and_rises_to_1():
-    n = [10, 30, 100, 300]  # beyond them powers may be 1 twice
-    none = power_of(n, 0.0, 0.5, level=0.95, clusters_per_item=1)
-    assert none == pytest.approx([0.05] * 4, abs=1e-6)
-    found = power_of(n, 0.1, 0.5, level=0.95, clusters_per_item=1)
-    assert (np.diff(found) > 0).all()
-    assert power_of(10_000, 0.1, 0.5, level=0.95, clusters_per_item=1) == pytest.approx(1)
 
 
 def test_the_items_needed_have_the_stated_power():
@@ -247,17 +215,3 @@ def test_items_without_an_answer_do_not_count_and_too_many_trials_are_refused():
     assert table.loc["respondent-1", "pass^1"] == pytest.approx((1 + 1 / 3) / 2)
     with pytest.raises(ValueError, match="k must be at most 3, the most trials of a cell, got 4"):
         irtkit.pass_k(responses, 4)
-
-
-def test_a_cell_with_fewer_trials_is_left_out_of_larger_k_alone():
-    right, trials = np.tile([4, 2, 0, 3], (2, 5)), np.full((2, 20), 4)
-    whole = irtkit.pass_k(irtkit.ResponseMatrix.from_counts(right, trials))
-    trials[0, 0] = right[0, 0] = 1
-    found = irtkit.pass_k(irtkit.ResponseMatrix.from_counts(right, trials))
-    assert list(found.columns) == list(whole.columns)
-    assert found["pass^4_items"].tolist() == [19, 20]
-    kept = irtkit.ResponseMatrix.from_counts(right[:1, 1:], trials[:1, 1:])
-    for k in (2, 3, 4):
-        for name in (f"pass^{k}", f"pass@{k}", f"pass^{k}_se"):
-            assert found[name].iloc[0] == pytest.approx(irtkit.pass_k(kept, k)[name].iloc[0])
-            assert found[name].iloc[1] == whole[name].iloc[1]

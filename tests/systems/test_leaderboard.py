@@ -143,34 +143,6 @@ def test_too_many_respondents_are_refused(monkeypatch):
         leaderboard(result)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["gpqa_pair", "nlu_rte", "aid_tptp", "aid_liver-disorders", "sat12_missing"]
-)
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_board_pairs_and_scores_of_real_matrices_agree(shared_data, name):
-    repeats = "count" if name == "gpqa_pair" else "error"
-    responses = irtkit.read_responses(shared_data / f"{name}.csv.gz", repeats=repeats)
-    result = irtkit.fit(responses, standard_errors=True)
-    board, pairs = result.leaderboard(), irtkit.compare_systems(result)
-    scores = irtkit.score(responses, result).loc[board.index]
-    assert board["expected_score"].to_numpy() == pytest.approx(scores["expected_score"], rel=1e-12)
-    n, place = len(board), {label: k for k, label in enumerate(board.index)}
-    one, other = (pairs[name].map(place).to_numpy(dtype=int) for name in ("system", "other"))
-    assert (one < other).all()
-    told = pairs["different"].to_numpy()
-    better, worse = (np.bincount(who[told], minlength=n) for who in (other, one))
-    wide = result.leaderboard(simultaneous=True)
-    assert (wide["rank_low"] == 1 + better).all()
-    assert (wide["rank_high"] == n - worse).all()
-    ends = [group.split("-") for group in board["group"]]
-    first, last = (
-        np.array([(len(end[k]), end[k]) for end in ends], dtype="i4,U4").tolist() for k in (0, -1)
-    )
-    for i, k in zip(one[told], other[told], strict=True):
-        assert last[i] < first[k]
-
-
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
 def test_ranks_given_these_items_are_by_ability_and_hold_the_true_ones():
     generator, held = np.random.default_rng(0), []

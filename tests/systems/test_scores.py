@@ -1,7 +1,5 @@
 """Claims about scores of systems and how they err together."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,6 @@ from irtkit.systems.scores import (
     Filling,
     Shares,
     answers_by_component,
-    answers_of,
     clusters_of,
     scores_of,
     table_of_scores,
@@ -109,27 +106,6 @@ def test_slopes_of_scores_by_items_agree_with_scoring_on_other_items():
         np.testing.assert_allclose(said[:, ::5], exact, atol=0.06 * np.abs(exact).max())
 
 
-@pytest.mark.filterwarnings("ignore:Unknown misfit")
-def test_answers_move_ability_by_its_error_and_more_where_they_are_unlike_the_model():
-    values = np.full((2, 100), np.nan)
-    values[:, :60] = np.tile([1, 0], 30)
-    values[1, :60] = [0] * 30 + [1] * 30  # the hard right, and the easy wrong
-    difficulty = np.concatenate([np.linspace(-2, 2, 60), np.linspace(-2, 2, 40)])
-    items = irtkit.ItemParameters.from_difficulty(np.ones(100), difficulty)
-    responses = irtkit.ResponseMatrix(values)
-    patterns = patterns_of(responses, synthetic_is_real=True)
-    shares, rows = Shares.of(patterns), irtkit.score(responses, items)
-    by_answers, _, _ = moves(items, shares, rows)
-    p = items.probability(rows["ability"])
-    seen, information = shares.trials > 0, p * (1 - p)  # slopes are 1
-    moved = np.where(seen, 0, information).sum(axis=1) * rows["ability_se"].to_numpy()
-    squares = (by_answers**2).sum(axis=1) / moved**2
-    residuals = np.where(seen, shares.right - p, 0) ** 2
-    residuals = residuals.sum(axis=1) / np.where(seen, information, 0).sum(axis=1)
-    assert residuals[1] > 1.2
-    assert squares == pytest.approx(np.maximum(residuals, 1))
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")  # trials are copies of each other
 def test_copies_differ_by_one_answer_at_least():
     values = drawn([0.0] * 5, n_items=40).values[[0, 0, 1, 2, 3, 4]]
@@ -161,19 +137,3 @@ def test_clusters_are_named_by_item_or_in_the_item_table():
         clusters_of(result, "task")
     with pytest.raises(ValueError, match="clusters lacks a cluster for item 'item-2'"):
         clusters_of(result, {"item-1": "x"})
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # that the ablest may be beyond the others
-def test_errors_of_intercepts_and_of_slopes_each_widen_the_errors_of_scores():
-    result = with_holes()
-    rows, places = irtkit.score(result.responses, result), np.arange(12)
-    shares = Shares.of(result.patterns)
-    _, by_slope, by_intercept = moves(result.parameters, shares, rows)
-    none = np.zeros_like(result.standard_errors)
-    known = scores_of(answers_of(replace(result, standard_errors=none), rows, places))
-    for column, slopes, error in ((3, by_intercept, 0.3), (0, by_slope, 0.2)):
-        errors = none.copy()
-        errors[:, column] = error
-        wider = scores_of(answers_of(replace(result, standard_errors=errors), rows, places))
-        more = covariance(wider) - covariance(known)
-        assert more == pytest.approx(error**2 * slopes @ slopes.T / 60**2)

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.systems.tasks import share_interval
 from tests.commands import printed, refused
 
 SIZES = (20, 60, 120)
@@ -105,17 +104,6 @@ def test_clusters_widen_intervals_also_if_they_span_tasks():
     assert not across["average_high"].equals(plain["average_high"])
 
 
-def test_intervals_have_wilsons_form():
-    infinite = np.full(2, np.inf)
-    low, high = share_interval(np.array([1.0, 0.5]), np.array([0.0, 0.0025]), infinite, 0.95)
-    assert (low[0], high[0]) == (1, 1)
-    assert (low[1], high[1]) == pytest.approx((0.4038, 0.5962), abs=1e-4)
-    some = share_interval(np.array([1.0]), np.array([0.0]), np.array([19.0]), 0.95)
-    assert some[0][0] == pytest.approx(1 / (1 + 2.0930**2 / 19), abs=1e-4)
-    unknown = np.hstack(share_interval(np.array([0.3]), np.array([0.01]), np.array([0.0]), 0.95))
-    assert unknown == pytest.approx([0, 1], abs=1e-6)
-
-
 def test_a_task_of_one_item_leaves_ranks_open():
     responses, _ = drawn(sizes=(1, 60))
     board = irtkit.fit(responses, standard_errors=False).leaderboard(by="task")
@@ -147,15 +135,6 @@ def test_tasks_that_no_system_takes_all_of_rank_nobody_and_have_no_view(tmp_path
         result.leaderboard(by="task")
     irtkit.report(result, tmp_path / "page.html")
     assert 'id="tasks"' not in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_items_without_a_task_have_no_view(tmp_path):
-    responses, _ = drawn(sizes=(40, 40))
-    about = responses.item_table
-    for missing in ("", None):
-        named = responses.with_tables(about.replace({"task": {"t1": missing}}))
-        irtkit.report(irtkit.fit(named), tmp_path / "page.html")
-        assert 'id="tasks"' not in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_two_systems_are_compared_by_task_and_on_average():
