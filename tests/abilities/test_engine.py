@@ -142,20 +142,6 @@ def test_rotation_finds_simple_structure_and_leaves_probabilities_alone():
     assert (slopes.sum(axis=0) > 0).all()
 
 
-def test_hidden_cells_carry_no_weight():
-    task = np.arange(24) % 2
-    cells, _, _ = drawn(3, 100, task, 0.5)
-    hidden = np.random.default_rng(0).random(cells.y.shape) < 0.2
-    weight = np.where(hidden, 0, 1).astype(np.float32)
-    one, other = (
-        fit_design(
-            Cells(np.where(hidden, value, cells.y).astype(np.float32), weight), design("task", task)
-        )
-        for value in (0, 1)
-    )
-    assert one.items.mean == pytest.approx(other.items.mean, abs=1e-5)
-
-
 @pytest.mark.parametrize("structure", ["exploratory", "task"])
 def test_errors_of_items_are_those_of_the_curvature_of_the_likelihood(structure):
     task = np.arange(24) % 2
@@ -189,20 +175,3 @@ def test_errors_of_items_hold_with_a_general_ability_and_five_tasks():
     own = np.arange(100)[:, None], np.stack([np.zeros(100, int), 1 + task], axis=1)
     variance = np.diagonal(covariance, axis1=1, axis2=2)[own]
     assert 0.85 < np.std((fit.items.mean[own] - slopes) / np.sqrt(variance)) < 1.15
-
-
-def test_errors_of_abilities_grow_by_those_of_items_where_systems_are_few():
-    from irtkit.abilities.errors import ability_covariances
-
-    added = []
-    for n in (30, 300):
-        task = np.arange(75) % 3
-        cells, _, _ = drawn(5, n, task, 0.5)
-        fit = fit_design(cells, design("task", task), tol=1e-4)
-        whole = ability_covariances(cells, fit, item_covariance(cells, fit))
-        ratio = np.trace(whole, axis1=1, axis2=2) / np.trace(
-            fit.ability_covariance, axis1=1, axis2=2
-        )
-        added.append(float(ratio.mean()) - 1)
-    assert added[0] > 0.15  # of the variance: 8 % of the error
-    assert added[1] < added[0] / 3

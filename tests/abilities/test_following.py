@@ -67,38 +67,6 @@ def test_scores_of_the_fitted_systems_are_those_of_the_fit(tmp_path):
         irtkit.score(irtkit.ResponseMatrix([[1, 0]]), result)
 
 
-@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-@pytest.mark.parametrize("trials", [None, 3])
-def test_scores_and_trials_count_for_new_systems_as_in_the_fit(trials):
-    g = np.random.default_rng(0)
-    p = 1 / (1 + np.exp(-g.normal(size=(60, 2)).repeat(15, axis=1) - g.normal(size=30)))
-    if trials is None:
-        responses = irtkit.read_responses(pd.DataFrame(p.round(2)), score_range=(0, 1))
-    else:
-        responses = irtkit.ResponseMatrix.from_counts(g.binomial(3, p), np.full(p.shape, 3))
-    result = irtkit.fit(responses, abilities=2)
-    fitted = result.several.fitted.respondents.mean
-    scored = irtkit.score(responses, result)[["ability_1", "ability_2"]]
-    assert scored.to_numpy() == pytest.approx(fitted[:, :2], abs=5e-3)
-    right, tried = result.patterns.dense()
-    posteriors = ItemBank.of(result).posteriors(right / tried, tried)
-    assert posteriors.mean == pytest.approx(fitted, abs=5e-3)
-
-
-@pytest.mark.filterwarnings("ignore:Not unidimensional")
-def test_complete_answers_have_the_board_of_one_ability():
-    responses, _ = drawn(2, missing=0)
-    several = irtkit.fit(responses, abilities="task")
-    one = irtkit.fit(responses)
-    assert "abilities='auto'" in one.warnings[0]
-    board, same = several.leaderboard(), one.leaderboard()
-    for name in ("rank", "rank_low", "rank_high", "group"):
-        assert board[name].tolist() == same[name].tolist()
-    pair = (irtkit.compare_systems(fit, *board.index[:2]) for fit in (several, one))
-    first, second = pair
-    assert first.p_value == pytest.approx(second.p_value)
-
-
 def test_abilities_name_the_items_and_systems_that_have_most_of_each():
     responses, _ = drawn(3, n=200, missing=0, correlation=0.3)
     result = irtkit.fit(responses, abilities="task")
@@ -111,24 +79,6 @@ def test_abilities_name_the_items_and_systems_that_have_most_of_each():
         assert row["respondents"].startswith(best)
     nothing = irtkit.fit(drawn(0, correlation=1.0)[0], abilities=2).abilities
     assert nothing.loc["2", "items"] == ""
-
-
-def test_reliability_contains_the_errors_of_items():
-    """With 30 systems and 15 items of a task it would be too high by 0.035 without them."""
-    said, reached = [], []
-    for seed in range(20):
-        g = np.random.default_rng(seed)
-        theta = g.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 30)
-        slope, intercept = g.lognormal(0, 0.3, 30), g.normal(size=30)
-        z = theta.repeat(15, axis=1) * slope + intercept
-        values = (g.random(z.shape) < 1 / (1 + np.exp(-z))).astype(int)
-        responses = irtkit.ResponseMatrix(values)
-        tasks = pd.DataFrame({"task": np.repeat(["a", "b"], 15)}, responses.items)
-        result = irtkit.fit(responses.with_tables(tasks), abilities="task")
-        said.append(result.abilities["reliability"].mean())
-        correlations = np.corrcoef(result.several.fitted.ability.T, theta.T)
-        reached.append(np.diag(correlations[:2, 2:]) ** 2)
-    assert np.mean(said) == pytest.approx(np.mean(reached), abs=0.025)
 
 
 def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(tmp_path):
@@ -229,13 +179,3 @@ def test_a_fit_says_when_its_ability_is_not_what_accuracy_shows(abilities):
     codes = {finding.code for finding in result.findings}
     assert ("ability-not-accuracy" in codes) == (abilities == 2)
     assert result.one_ability_doubted == (abilities == 2)
-
-
-@pytest.mark.filterwarnings("ignore:Not converged")
-def test_points_of_levels_are_correlated_trials():
-    generator = np.random.default_rng(0)
-    theta = generator.normal(size=(200, 1))
-    points = np.clip(np.round(1.5 + theta + generator.normal(size=(200, 30))), 0, 3)
-    responses = irtkit.read_responses(points.astype(int), levels=True)
-    result = irtkit.fit(responses, abilities=2, standard_errors=False)
-    assert 0.05 < result.settings.trial_correlation < 0.5

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.special import expit
 from scipy.stats import binomtest
 
 import irtkit
@@ -18,8 +17,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.curves import characteristic
-from irtkit.curves.answered import Answered, Part
-from irtkit.curves.expected import falling_curve
+from irtkit.curves.answered import Answered
 from tests.crowds import sample
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
@@ -100,14 +98,6 @@ def test_a_system_that_is_better_by_far_wins_and_equal_ones_do_not():
     assert found.best["winner"].tolist() == ["respondent-3"] * 4
 
 
-def test_the_test_of_leaders_is_the_exact_sign_test():
-    right = np.array([[1] * 9 + [0] * 3, [0] * 9 + [1] * 3], dtype=float)
-    p = binomtest(9, 12, alternative="greater").pvalue
-    for alpha, n_leaders in ((p * 1.001, 1), (p * 0.999, 2)):
-        leaders, accuracy = characteristic.leaders_of(right, np.ones((2, 12)), alpha)
-        assert (accuracy, len(leaders), leaders[0]) == (0.75, n_leaders, 0)
-
-
 @pytest.mark.parametrize(("settings", "message"), [
     ({"bins": 1001}, "bins must be a whole number, from 1 to 1,000"),
     ({"systems": ["respondent-99"]}, "'respondent-99' is no system of the responses"),
@@ -127,53 +117,6 @@ def test_synthetic_respondents_and_items_with_a_negative_slope_are_left_out():
     found = characteristic_curves(result, bins=3)
     assert found.best["n_items"].sum() == (result.items["discrimination"] > 0).sum()
     assert len(found.systems) == 40
-
-
-def test_repeated_trials_are_worth_between_their_items_and_themselves():
-    generator = np.random.default_rng(0)
-    alike = generator.binomial(5, 0.4, 2000) / 5
-    apart = generator.binomial(1, 0.4, 2000) * 1.0
-    for share, n in ((alike, 10_000), (apart, 2000)):
-        found = characteristic.accuracy_interval(share.mean(), share.var(), 2000, 10_000, 0.95)
-        expected = binomtest(round(share.mean() * n), n).proportion_ci(method="wilson")
-        assert np.diff(found) == pytest.approx(expected.high - expected.low, rel=0.05)
-
-
-def of_curve(share, edges):
-    """Capability and spread."""
-    capability, _, squared, _ = characteristic.generality_of(edges, share, np.zeros(len(share)))
-    return capability, squared**0.5
-
-
-def test_the_generality_of_a_step_is_infinite():
-    n = 10
-    edges = np.linspace(-3, 3, n + 1)
-    capability, spread = of_curve((edges[:-1] < 0).astype(float), edges)
-    assert capability == pytest.approx(3)
-    assert spread == pytest.approx(0, abs=1e-6)
-    half_in_a_range = np.where(edges[:-1] < 0, 1.0, 0.0)
-    half_in_a_range[n // 2] = 0.5
-    assert of_curve(half_in_a_range, edges)[1] == pytest.approx(3 / n)  # half of 6 / n
-    assert np.isnan(of_curve(np.ones(n), edges)[1])  # it falls elsewhere
-
-
-def test_a_logistic_curve_has_the_spread_of_its_distribution():
-    slope, edges = 3.0, np.linspace(-20, 20, 20_001)
-    middles = (edges[1:] + edges[:-1]) / 2
-    capability, spread = of_curve(1 / (1 + np.exp(slope * (middles - 1.5))), edges)
-    assert capability == pytest.approx(21.5, abs=1e-4)
-    assert spread == pytest.approx(np.pi / 3**0.5 / slope, rel=1e-4)
-
-
-def test_errors_are_the_spread_of_what_is_drawn():
-    generator = np.random.default_rng(0)
-    edges, share = np.linspace(0, 5, 11), np.linspace(0.9, 0.1, 10)
-    variance = share * (1 - share) / 200
-    said = characteristic.generality_of(edges, share, variance)
-    drawn = generator.binomial(200, share, (4000, 10)) / 200
-    found = [characteristic.generality_of(edges, one, variance) for one in drawn]
-    for k in (0, 2):
-        assert said[k + 1] == pytest.approx(np.std([one[k] for one in found]), rel=0.05)
 
 
 # Claims about expected performance and its alarm
@@ -260,55 +203,6 @@ def test_a_perfect_record_expects_a_bounded_one():
     assert 0.9 < row["expected"] < 1
     assert row["alarm"]
     assert np.isnan(row["shift"])  # the curve of a record without an error does not fall
-
-
-def curve_of(share, trials=1):
-    """Curve over the difficulties 0, 1 and so on."""
-    n = len(share)
-    return falling_curve(Part(np.arange(n), np.arange(n) * 1.0, np.zeros(n), share, trials))
-
-
-def test_the_curve_maximises_the_penalised_likelihood():
-    generator = np.random.default_rng(0)
-    right = (generator.random(60) < np.linspace(0.9, 0.2, 60)) * 1.0
-    x = np.column_stack([np.ones(60), np.arange(60)])
-    coefficients, covariance, _ = curve_of(right, np.ones(60))
-
-    def penalised(beta):
-        p = expit(x @ beta)
-        likelihood = right @ np.log(p) + (1 - right) @ np.log1p(-p)
-        return float(likelihood + np.linalg.slogdet((x.T * (p * (1 - p))) @ x)[1] / 2)
-
-    for step in np.diag([1e-3, 1e-5]):
-        here, up, down = (penalised(coefficients + k * step) for k in (0, 1, -1))
-        assert here > max(up, down)
-    p = expit(x @ coefficients)
-    assert np.linalg.inv(covariance) == pytest.approx((x.T * (p * (1 - p))) @ x)
-
-
-def test_trials_that_agree_on_items_count_as_one():
-    right = np.tile([1.0, 0.0, 1.0, 0.0, 0.0], 40)
-    once = curve_of(right, np.ones(200))
-    coefficients, covariance, dispersion = curve_of(right, np.full(200, 5.0))
-    assert dispersion == pytest.approx(5, rel=0.02)
-    assert coefficients == pytest.approx(once[0], abs=0.02)
-    assert covariance == pytest.approx(once[1], rel=0.05)
-
-
-def regressed(difficulty, se):
-    n = len(difficulty)
-    return Part(np.arange(n), difficulty, se, np.ones(n), np.ones(n)).regressed().difficulty
-
-
-def test_regressed_difficulties_are_expectations():
-    generator = np.random.default_rng(0)
-    true = generator.normal(2, 0.8, 20_000)
-    # of like error for all; and larger for hard items, as where few are right
-    for se in (generator.uniform(0.2, 1.0, 20_000), 0.3 + 0.2 * np.maximum(true, 0)):
-        found = regressed(true + se * generator.normal(size=20_000), se)
-        slope = np.polyfit(found, true, 1)[0]
-        assert slope == pytest.approx(1, abs=0.03)
-        assert found.mean() == pytest.approx(2, abs=0.03)
 
 
 def fitted(n, model="1PL", **settings):

@@ -106,19 +106,6 @@ def test_a_surface_without_a_maximum_is_reported(sizes, right, status):
     assert [one.values for one in found.findings] == [values] * (status != "ok")
 
 
-@pytest.mark.filterwarnings("ignore:overflow")  # of statsmodels, whose probabilities become 0
-def test_a_far_maximum_is_reached():
-    # log-odds of the rows pass 32, and yet two rows on the wrong side keep them finite
-    values = np.linspace(-10, 10, 2000)
-    right = (values > 0).astype(float)
-    right[[999, 1000]] = 1 - right[[999, 1000]]
-    frame = pd.DataFrame({"model": "net", "x": values, "right": right})
-    estimates = learning_surface(frame, covariate="x", log=False).coefficients["estimate"]
-    log_odds = estimates.iloc[0] + estimates.iloc[1] * values
-    assert np.abs(log_odds).max() > 32
-    assert (right - 1 / (1 + np.exp(-log_odds))).sum() == pytest.approx(0, abs=1e-4)
-
-
 @pytest.mark.parametrize(("change", "settings", "message"), [
     ({"training_size": 0}, {}, "must be above 0, or be taken with log=False"),
     ({"right": 2}, {}, "column 'right' must be 0 or 1"),

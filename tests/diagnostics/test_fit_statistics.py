@@ -1,7 +1,6 @@
 """Fit of items, respondents and pairs: R's mirt, definitions, and alarms."""
 
 import warnings
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -115,18 +114,6 @@ def curves(parts):
     return nodes, parts.items.probability(nodes).T, weights
 
 
-def test_proportions_by_recursion_agree_with_all_patterns():
-    _, p, weights = curves(parts_of(5, 0.2))
-    right, total = np.zeros((5, 4)), np.zeros(4)
-    for pattern in product((0, 1), repeat=5):
-        y = np.array(pattern)[:, None]
-        mass = float(weights @ np.where(y == 1, p, 1 - p).prod(axis=0))
-        if 0 < y.sum() < 5:
-            right[:, y.sum() - 1] += mass * y[:, 0]
-            total[y.sum() - 1] += mass
-    assert item_statistics.by_recursion(p, weights) == pytest.approx(right / total, abs=1e-12)
-
-
 def test_shares_between_knots_are_interpolated():
     parts = parts_of(300)
     _, p, weights = curves(parts)
@@ -165,18 +152,6 @@ def test_lz_agrees_with_snijders():
         weight = w - c * slope
         total = ((cells - right) * weight).sum()
         assert found == pytest.approx(total / np.sqrt((weight**2 * variance).sum()))
-
-
-@pytest.mark.parametrize("z", [-4.0, -2.0, 1.0])
-def test_the_tail_of_lz_agrees_with_all_patterns(z):
-    generator = np.random.default_rng(0)
-    p, weight = generator.uniform(0.7, 0.97, 14), generator.lognormal(0, 0.3, 14)
-    weight /= np.sqrt((p * (1 - p) * weight**2).sum())
-    patterns = np.array(list(product([0, 1], repeat=14)))
-    lower = (patterns - p) @ weight <= z
-    exact = np.where(patterns, p, 1 - p).prod(axis=1)[lower].sum()
-    found = item_statistics._lower_tail(np.array([z]), np.log(p / (1 - p))[None], weight[None])
-    assert found[0] == pytest.approx(exact, rel=0.1)
 
 
 def test_the_least_likely_answers_have_the_least_p_values():
@@ -256,17 +231,6 @@ def test_q3_is_where_it_is_expected_if_the_model_holds():
     assert table["q3"].mean() < -0.03
     assert table["excess"].mean() == pytest.approx(0, abs=0.006)
     assert (table["p_value"] < 0.05).mean() == pytest.approx(0.05, abs=0.02)
-
-
-def test_items_that_hardly_anyone_gets_wrong_are_left_out():
-    values = drawn(200, 12).values.copy()
-    values[:, [2, 5]] = 1
-    values[7, [2, 5]] = 0  # alike, by one respondent
-    table = irtkit.local_dependence(
-        fit(irtkit.ResponseMatrix(values), standard_errors=False), threshold=0.0
-    )
-    assert len(table) == 10 * 9 / 2
-    assert not table[["item", "other"]].isin(["item-3", "item-6"]).any(axis=None)
 
 
 @pytest.mark.filterwarnings("ignore:Not converged")

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.integrate import quad
-from scipy.stats import chi2, norm
+from scipy.stats import chi2
 
 import irtkit
 
@@ -285,36 +284,6 @@ def result():
     table = pd.DataFrame({"date": dates.astype(str), "family": ["a", "b"] * 100})
     table.index = pd.Index(responses.respondents)
     return irtkit.fit(responses.with_tables(None, table), standard_errors=False)
-
-
-@pytest.mark.parametrize("model", ["2PL", "Rasch"])
-def test_the_information_of_an_item_is_its_mean_over_the_population(result, model):
-    given = (
-        result if model == "2PL" else irtkit.fit(result.responses, "Rasch", standard_errors=False)
-    )
-    told = irtkit.information(given)
-    for k in (0, 25, 59):
-        item = given.parameters.chosen(np.array([k]))
-
-        def weighed(z, item=item):
-            return float(item.information([given.latent_sd * z])[0, 0] * norm.pdf(z))
-
-        mean = quad(weighed, -8, 8)[0]
-        assert told.items["information"].iloc[k] == pytest.approx(mean, rel=1e-4)
-        top = given.ability[[given.respondent_labels.index(name) for name in told.top]]
-        at_top = item.information(top).mean()
-        assert told.items["information_top"].iloc[k] == pytest.approx(at_top)
-
-
-def test_the_curve_is_the_sum_over_items(result):
-    curve = irtkit.information(result, [-1.0, 0.5]).curve
-    expected = result.parameters.information([-1.0, 0.5]).sum(axis=1)
-    assert curve["information"].to_numpy() == pytest.approx(expected)
-    assert curve["standard_error"].to_numpy() == pytest.approx(expected**-0.5)
-    assert curve["reliability"].to_numpy() == pytest.approx(expected / (expected + 1))
-    right = result.probability([-1.0, 0.5]).mean(axis=1).to_numpy()
-    assert curve["expected_score"].to_numpy() == pytest.approx(right)
-    assert len(irtkit.information(result).curve) == 33
 
 
 def test_items_that_separate_the_top_are_the_hard_ones(result):

@@ -253,14 +253,6 @@ def test_no_model_gains_if_all_slopes_are_equal(shape):
         assert not (table["gain_low"] > 0).any()
 
 
-def test_every_observed_response_is_predicted_once(responses):
-    cells = responses.values.copy()
-    cells[::3, ::2] = -1
-    cells[:, 7], cells[5] = -1, -1
-    table = held_out_predictions(irtkit.ResponseMatrix(cells), ["2PL"], folds=3)
-    assert (table["n_responses"] == (cells >= 0).sum()).all()
-
-
 def test_no_response_takes_part_in_its_own_prediction():
     """Coin flips are not predicted, not even by the respondent who answers like the others."""
     for seed in range(4):
@@ -268,23 +260,6 @@ def test_no_response_takes_part_in_its_own_prediction():
         table = held_out_predictions(flips, ["2PL"], folds=3)
         assert table.loc["1PL", "log_likelihood"] < -np.log(2) + 0.002
         assert not table.loc["2PL", "gain"] > 2 * table.loc["2PL", "gain_se"]
-
-
-def test_predictions_are_posterior_means_given_the_other_items():
-    items = ItemParameters(np.array([1.0, 2.0, -0.5]), np.array([0.0, 0.5, 1.0]), np.zeros(3))
-    predictor = held_out._Predictor(items, np.array([0, 1, 3]))
-    right = np.array([[1.0, 1.0, 0.0]])
-    theta = np.linspace(-8, 8, 4001)
-    p = items.probability(theta)
-    prior = np.exp(-(theta**2) / 2)
-    expected = []
-    for item, others in ((0, [1, 2]), (1, [0]), (2, [0])):
-        weight = prior * np.prod(np.where(right[0, others] > 0, p[:, others], 1 - p[:, others]), 1)
-        expected.append(weight @ p[:, item] / weight.sum())
-    # the posterior is taken as normal, by a rule of three points
-    np.testing.assert_allclose(predictor.probability(right, None)[0], expected, atol=0.015)
-    alike = predictor.probability(right, np.ones_like(right))
-    np.testing.assert_allclose(alike, predictor.probability(right, None), atol=1e-6)
 
 
 def test_synthetic_respondents_are_left_out(responses):
@@ -399,14 +374,6 @@ def test_jitter_is_not_neutral_for_a_coarse_predictor():
     assert jittered.max() < 0.25
 
 
-def test_missing_predictions_are_set_to_the_mean_of_the_others():
-    missing = np.where(np.arange(2000) < 40, np.nan, PREDICTIONS)
-    rho, _ = spearman_score(missing, LABELS)
-    filled = np.where(np.isnan(missing), PREDICTIONS[40:].mean(), PREDICTIONS)
-    assert rho == spearman_score(filled, LABELS)[0]
-    assert np.isnan(spearman_score([0.1, 0.1, 0.1, None], [1, 2, 3, 4])[0])
-
-
 @pytest.mark.parametrize("n_levels", [2, 10])
 def test_the_mean_with_jitter_is_rho_times_the_ratio_of_spreads(n_levels):
     cuts = np.quantile(PREDICTIONS, np.arange(1, n_levels) / n_levels)
@@ -434,8 +401,6 @@ def test_bad_input_is_refused(predictions, labels):
         spearman_score(predictions, labels)
 
 
-# Claims about Fleiss' kappa, with published examples as referees
-CATEGORIES = ["depression", "personality", "schizophrenia", "neurosis", "other"]
 # Fleiss (1971), table 1: 30 patients diagnosed by 6 psychiatrists each
 DIAGNOSES = """
 00060 03003 01401 00006 03030 20400 00402 20310 20040 00006

@@ -193,16 +193,6 @@ def lengths(texts):
     return np.array([[len(text), len(text.split())] for text in texts])
 
 
-def test_numbers_and_categories_are_distinguished():
-    given = pd.DataFrame(
-        {"n": [1, 2, None], "on": [True, False, True], "kind": ["a", None, "b"]},
-        index=pd.Index([1, 2, 3]),
-    )
-    table = as_features(given)
-    assert table.dtypes.to_dict() == {"n": np.float64, "on": np.float64, "kind": object}
-    assert list(table.index) == ["1", "2", "3"]
-
-
 def test_tables_of_other_libraries_are_read_by_label():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"item": ["b", "a"], "words": [1, 2]})

@@ -325,25 +325,3 @@ def test_any_posterior_is_integrated_as_by_a_fine_grid(n_items, steep, tolerance
         expected = integral(fine, log_joint(fine.theta, right)) + width
         found = integral(nodes, log_joint(nodes.theta, right))
         assert found == pytest.approx(expected, abs=tolerance)
-
-
-@pytest.mark.parametrize("n_items", [300, 3000])
-@pytest.mark.parametrize(("points_refined", "tolerance"), [(1, 1e-3), (2, 1e-6)])
-def test_item_curves_come_from_points_as_if_computed_at_the_nodes(
-    n_items, points_refined, tolerance
-):
-    items = exam(n_items)
-    nodes = NodeDensity.of(items, REACH, 1.0, share=1.0).nodes(2, points_refined=points_refined)
-    assert nodes.interpolation is not None
-    assert len(nodes.points) < len(nodes.theta)
-
-    def curves(theta):
-        return np.logaddexp(
-            0, np.multiply.outer(items.slope, theta) + items.intercept[:, None]
-        ).sum(axis=0)
-
-    # What is asked of a log-likelihood is 1e-3; with twice the points the error, of twelfth order,
-    # is next to nothing. Stencils are one-sided at the ends, where no respondent is.
-    middle = np.abs(nodes.theta) < 6
-    found, expected = nodes.interpolation @ curves(nodes.points), curves(nodes.theta)
-    assert found[middle] == pytest.approx(expected[middle], abs=tolerance, rel=0)

@@ -9,7 +9,7 @@ import pytest
 import irtkit
 from irtkit import score
 from irtkit.selection import Selection
-from irtkit.selection.subset import ItemCovariance, refits
+from irtkit.selection.subset import ItemCovariance
 
 
 # Claims about the items that are selected, and about scores estimated from them
@@ -88,16 +88,6 @@ def test_the_expected_error_holds_for_new_respondents(name, request):
     assert selection.expected_error == pytest.approx(np.sqrt(np.mean(error**2)), rel=0.15)
     held = (scores["expected_score_low"] <= truth) & (truth <= scores["expected_score_high"])
     assert 0.93 <= held.mean() <= 0.975
-
-
-def test_families_are_left_out_whole(one_ability):
-    groups = dict(zip(one_ability.respondent_labels, np.repeat(np.arange(25), 8), strict=True))
-    seen = []
-    for fold, rows in refits(one_ability, groups, 10, 0):
-        kept = {groups[name] for name in fold.respondent_labels}
-        assert not kept & {groups[one_ability.respondent_labels[row]] for row in rows}
-        seen.extend(rows)
-    assert sorted(seen) == list(range(200))
 
 
 def test_scores_are_estimated_from_the_file_of_a_selection(two_abilities, tmp_path):
