@@ -136,6 +136,7 @@ class Favour(NamedTuple):
 
     preference: float  # Marks.
     views: float  # SD between systems in how a judge sees them, in marks.
+    by: str = "all judges"  # Who sees systems differently.
     apart: float = 0.0  # SDs of ability between families.
     sizes: str = "10, 10, 10"
     n_data_sets: int = 100
@@ -143,8 +144,9 @@ class Favour(NamedTuple):
 
 FAVOURS = (
     *(Favour(preference, views) for views in (0.0, 0.2) for preference in (0.0, 0.15, 0.3)),
-    *(Favour(0.0, views, 0.7) for views in (0.0, 0.2)),
-    *(Favour(0.0, views, 0.0, "3, 5, 22") for views in (0.0, 0.2)),
+    *(Favour(preference, 0.2, "this judge") for preference in (0.0, 0.15, 0.3)),
+    *(Favour(0.0, views, apart=0.7) for views in (0.0, 0.2)),
+    *(Favour(0.0, views, sizes="3, 5, 22") for views in (0.0, 0.2)),
 )
 
 
@@ -158,6 +160,8 @@ def tested(case, seed):
     quality = system[:, None] + SDS[1] * g.normal(size=N_ITEMS)
     quality = quality + SDS[2] * g.normal(size=quality.shape)
     seen = case.views * g.normal(size=(N_SYSTEMS, 3))
+    if case.by == "this judge":
+        seen[:, np.arange(3) != judge] = 0.0
     seen[family == 0, judge] += case.preference
     severity, noise = np.array([0.6, 0.0, -0.6]), np.array([0.3, 0.6, 1.0])
     error = noise * g.normal(size=(*quality.shape, 3))

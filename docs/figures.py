@@ -480,7 +480,7 @@ RMSE: average {rmse_average:.3f} | additive {rmse_additive:.3f} | adjusted {rmse
 severities correlate {correlation:.3f} | their intervals cover {coverage:.1%}
 
 preferences = preferences/favours
-preference, marks {preference:g} | systems are seen differently, SD {views:g} |
+preference, marks {preference:g} | systems are seen differently, SD {views:g} | by {by} |
 families apart, SD {apart:g} | systems in families {sizes} | data sets {data_sets} |
 all p below 0.05 {p_below:.1%} | p of this judge and family below 0.05 {planted_below:.1%} |
 named {named:.1%} | another is named {others_named:.1%}

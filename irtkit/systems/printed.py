@@ -60,7 +60,7 @@ def board_shown(
         legend.append(f"±: half of the {sure} interval, on items like these")
     else:
         columns["score"] = _scores(board, "expected_score")
-        legend.append("score: per cent right of these items")
+        legend.append("score: mean score on these items, in per cent")
         if filled_in(board):
             legend[-1] += ", with expected answers in place of missing ones"
             columns["of these items"] = _interval(board, "expected_score", 1, 100)
@@ -90,7 +90,7 @@ def board_shown(
 def _interval(table: pd.DataFrame, name: str, decimals: int, times: float = 1) -> list[str]:
     """Intervals from the low to the high value of a column, in words."""
     bounds = zip(times * table[f"{name}_low"], times * table[f"{name}_high"], strict=True)
-    return [f"{low:.{decimals}f}…{high:.{decimals}f}" for low, high in bounds]
+    return [f"{low:z.{decimals}f}…{high:z.{decimals}f}" for low, high in bounds]
 
 
 def _scores(board: pd.DataFrame, name: str) -> list[str]:
@@ -236,7 +236,7 @@ def tasks_shown(table: pd.DataFrame, systems: Sequence[str], level: float) -> Sh
 def _points(table: pd.DataFrame, decimals: int) -> dict[str, list[str]]:
     """Differences in percentage points, and their intervals."""
     bounds = 100 * table[["low", "high"]].set_axis(["points_low", "points_high"], axis=1)
-    points = [f"{100 * value:.2f}" for value in table["difference"]]
+    points = [f"{100 * value:z.2f}" for value in table["difference"]]
     return {"points": points, FROM_TO: _interval(bounds, "points", decimals)}
 
 
