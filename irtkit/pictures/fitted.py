@@ -75,7 +75,7 @@ def ability_groups(result: FitResult, items: Any = slice(None)) -> AbilityGroups
     weights, measured = np.unique(result.own_weights[items], axis=0, return_inverse=True)
     measured = measured.ravel()
     rows = np.flatnonzero(result.answering)
-    n_groups = int(np.clip(round(len(rows) ** 0.5), 1, _LAYOUT.most_groups))
+    n_groups = min(round(len(rows) ** 0.5), _LAYOUT.most_groups)
     ability = result.abilities_along(weights)
     places = np.arange(len(result.item_labels))[items]
     means = np.empty((len(weights), n_groups))
@@ -98,7 +98,8 @@ def _counts(result: FitResult, rows: Places, items: Places) -> list[Array]:
     patterns = result.patterns
     correlation = result.settings.trial_correlation or 0.0
     right, tried = patterns.dense(rows, items)
-    worth = tried / (1 + np.maximum(tried - 1, 0) * correlation)
+    repeats = 1 + np.maximum(tried - 1, 0) * correlation
+    worth = tried / repeats
     if patterns.scored is not None:
         worth = worth * patterns.score_worth(correlation)[items]
     return [table.sum(axis=0) for table in (right, tried, worth)]
@@ -111,9 +112,10 @@ def curve_axes(result: FitResult) -> tuple[Picture, Array, slice]:
     high = float(of_real.max())
     room = _LAYOUT.beyond * max(high - low, result.latent_sd)
     axis = Axis(low - room, high + room, "ability")
-    ability = np.unique([*np.linspace(axis.low, axis.high, _LAYOUT.curve_points), low, high])
+    points = np.linspace(axis.low, axis.high, _LAYOUT.curve_points)
+    ability = np.unique([*points, low, high])
     first, last = np.searchsorted(ability, [low, high])
-    inside = slice(int(first), int(last) + 1)
+    inside = slice(first, last + 1)
     caption = caption_of(counted(result.n_answering, "system"))
     return Picture("", axis, _SHARES, caption=caption), ability, inside
 
@@ -184,8 +186,9 @@ def category_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
             name = tick_text(worst[place] + level * step[place])
             colour = _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
             peak = [int(values.argmax())]
-            at = Mark("words", "ink", ability[peak], values[peak] + _LAYOUT.named_at, words=(name,))
-            marks += [*_curve(ability, inside, values, colour, name), at]
+            above = values[peak] + _LAYOUT.named_at
+            marks += _curve(ability, inside, values, colour, name)
+            marks.append(Mark("words", "ink", ability[peak], above, words=(name,)))
         title = f"Probability of the marks of {item} by ability"
         pictures.append(Picture(title, axes.x, y, tuple(marks), axes.caption))
     return pictures
@@ -214,7 +217,8 @@ def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
     places = chosen[has_levels] if of_levels else chosen
     points, tried = result.patterns.dense(np.flatnonzero(result.answering), places)
     worst, step = _scale_of_marks(result)
-    levels = points / np.maximum(tried, 1) * top[places]
+    share_of_top = points / np.maximum(tried, 1)
+    levels = share_of_top * top[places]
     every_mark = worst[places] + levels * step[places]
     given = np.round(every_mark[tried > 0], 6)
     center, count = np.unique(given, return_counts=True)
@@ -226,13 +230,17 @@ def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
     else:
         ticks = tuple((mark, tick_text(round(mark, 2))) for mark in center)
     half = 0.4 * np.diff(center).min(initial=1.0)
-    x = axis_over(name, center - half, center + half)._replace(ticks=ticks)
+    left = center - half
+    right = center + half
     share = count / len(given)
+    x = axis_over(name, left, right)._replace(ticks=ticks)
     y = Axis(0.0, 1.05 * float(share.max()), "share of answers")
-    bars = Mark("bars", "item", center - half, np.zeros(len(share)), center + half, share)
-    of = f"{counted(result.n_answering, 'system')} to {counted(len(places), 'item')}"
-    drawn = f"{counted(len(given), 'answer')} of {of}"
-    caption = caption_of(drawn, ("Items without levels, left out", len(chosen) - len(places)))
+    bars = Mark("bars", "item", left, np.zeros_like(share), right, share)
+    answers = counted(len(given), "answer")
+    systems = counted(result.n_answering, "system")
+    n_items = counted(len(places), "item")
+    left_out = "Items without levels, left out", len(chosen) - len(places)
+    caption = caption_of(f"{answers} of {systems} to {n_items}", left_out)
     return Picture(f"How often each {name} is given", x, y, (bars,), caption)
 
 
@@ -298,15 +306,19 @@ def error_map(
 
     The difficulty of a flat item, or of an item with a slope below 0, does not show how hard it is.
     """
-    difficulty, kind = _readable(result), kinds_of(result, suspects)
-    values, name = result.counts.average_error, "average error"
-    without = "flat, a discrimination below 0, all systems right, or none, or no answer"
-    if predicted is not None:
+    difficulty = _readable(result)
+    kind = kinds_of(result, suspects)
+    if predicted is None:
+        values = result.counts.average_error
+        name = "average error"
+        without = "flat, a discrimination below 0, all systems right, or none, or no answer"
+        x = axis_over(name, [0.0, 1.0])
+    else:
         values = np.asarray(predicted.reindex(result.item_labels), np.float64)
         name = "predicted difficulty"
         without = "no prediction, or no clear difficulty"
+        x = usual_axis(name, values[np.isfinite(difficulty)])
     shown = np.isfinite(difficulty) & np.isfinite(values)
-    x = axis_over(name, [0.0, 1.0]) if predicted is None else usual_axis(name, values[shown])
     y = _difficulty_axis(result, difficulty[shown & (kind == 0)], "difficulty")
     title = f"{name.capitalize()} and difficulty of items"
     return _of_items(title, x, y, values, difficulty, kind, shown, without)
@@ -318,7 +330,8 @@ def _readable(result: FitResult) -> Array:
 
 def ranking(board: pd.DataFrame, n: int) -> Picture:
     """Systems of ``result.leaderboard()``, the first of n, and the ranks that such items allow."""
-    x = Axis(0.5, float(board["rank_high"].max()) + 0.5, "rank, 1 is best")
+    last = float(board["rank_high"].max())
+    x = Axis(0.5, last + 0.5, "rank, 1 is best")
     ranks = board[["rank", "rank_low", "rank_high"]].to_numpy(np.float64)
     picture = intervals(ranks, board.index, x)
     return replace(picture, title="Likely ranks of systems", caption=_first_of(board, n))
@@ -349,9 +362,10 @@ def task_heatmap(board: pd.DataFrame, n: int) -> Picture:
     row, column = np.indices(table.shape, np.float64).reshape(2, -1)
     left = column - 0.5
     upper = row - 0.5
-    systems = map(str, board.index)
-    x = Axis(-0.5, len(tasks) - 0.5, ticks=tuple(enumerate(tasks)))
-    y = Axis(len(board) - 0.5, -0.5, ticks=tuple(enumerate(systems)))
+    columns = tuple(enumerate(tasks))
+    rows = tuple(enumerate(map(str, board.index)))
+    x = Axis(-0.5, len(columns) - 0.5, ticks=columns)
+    y = Axis(len(rows) - 0.5, -0.5, ticks=rows)
     cells = Mark("cells", "item", left, upper, left + 1, upper + 1, shade=scores)
     texts = tuple(f"{100 * score:.0f}" for score in scores)
     words = Mark("words", "ink", column, row, words=texts)
@@ -378,12 +392,10 @@ def ability_scatter(result: FitResult, x: str | None = None, y: str | None = Non
         axes.append(axis_over(_named("ability", name), ability))
         values.append(ability)
         reaches.append(f"±{Z95 * errors.mean():.2f}")
-    caption = caption_of(counted(len(result.best_first), "system"))
-    caption += f" Intervals (95%) are {' and '.join(reaches)} on average."
-    of_x, of_y = values
-    x_axis, y_axis = axes
-    dots = Mark("cloud", "item", of_x, of_y, name="systems")
-    return Picture("Two abilities of systems", x_axis, y_axis, (dots,), caption)
+    n_systems = caption_of(counted(len(result.best_first), "system"))
+    caption = f"{n_systems} Intervals (95%) are {' and '.join(reaches)} on average."
+    dots = Mark("cloud", "item", *values, name="systems")
+    return Picture("Two abilities of systems", *axes, (dots,), caption)
 
 
 def wright_map(result: FitResult, ability: str | None = None) -> Picture:
@@ -422,8 +434,10 @@ def wright_map(result: FitResult, ability: str | None = None) -> Picture:
         ticks.append((side * 0.5, f"{name} (at most {most:,})"))
     x = Axis(-1.05, 1.05, ticks=tuple(ticks))
     beyond = int((y.clipped(difficulty) != difficulty).sum())
+    systems = counted(len(of_real), "system")
+    items = counted(len(difficulty), "item")
     caption = caption_of(
-        f"{counted(len(of_real), 'system')} and {counted(len(difficulty), 'item')}",
+        f"{systems} and {items}",
         ("Items beyond the scale, in the outermost bars", beyond),
         ("Items without a clear difficulty, left out", len(difficulties) - len(difficulty)),
     )
@@ -442,23 +456,22 @@ def precision(result: FitResult, ability: str | None = None) -> Picture:
     points = np.linspace(x.low, x.high, _LAYOUT.information_points)
     measured = information(result, points, ability=ability)
     values = measured.curve["information"].to_numpy(np.float64)
-    y = Axis(0.0, 1.05 * max(float(values.max()), 1e-9), "information")  # 0 of flat items
+    highest = max(float(values.max()), 1e-9)  # 0 of flat items
+    y = Axis(0.0, 1.05 * highest, "information")
+    line = Mark("line", "item", points, values)
     seen = np.unique(np.round(of_real, 3))
     floor = np.zeros_like(seen)
-    line = Mark("line", "item", points, values)
     top = np.full_like(seen, 0.03 * y.high)
     systems = Mark("segments", "ink", seen, floor, seen, top)
-    caption = caption_of(counted(len(of_real), "system"))
-    caption += f" {measured}."
+    n_systems = caption_of(counted(len(of_real), "system"))
+    caption = f"{n_systems} {measured}."
     return Picture("Information of all items along ability", x, y, (line, systems), caption)
 
 
 def _around(result: FitResult, reach: float) -> list[float]:
     """Ends of an interval around the mean ability, some SDs on either side."""
-    return [
-        result.latent_mean - reach * result.latent_sd,
-        result.latent_mean + reach * result.latent_sd,
-    ]
+    beyond = reach * result.latent_sd
+    return [result.latent_mean - beyond, result.latent_mean + beyond]
 
 
 def trace(result: FitResult) -> Picture:
@@ -467,8 +480,8 @@ def trace(result: FitResult) -> Picture:
     column = "elbo" if "elbo" in rows else "log_likelihood"
     name = "evidence lower bound" if column == "elbo" else "log-likelihood"
     step, value = rows[["step", column]].to_numpy(np.float64).T
+    x = axis_over("step", step)
+    y = axis_over(name, value)
     line = Mark("line", "item", step, value)
     caption = caption_of(counted(len(rows), "step"))
-    return Picture(
-        "Progress of the fit", axis_over("step", step), axis_over(name, value), (line,), caption
-    )
+    return Picture("Progress of the fit", x, y, (line,), caption)

@@ -56,7 +56,8 @@ class Axis(NamedTuple):
 
     def clipped(self, values: ArrayLike) -> Array:
         """Values, those beyond an end moved there."""
-        return np.clip(np.asarray(values, np.float64), min(self[:2]), max(self[:2]))
+        ends = self[:2]
+        return np.clip(np.asarray(values, np.float64), min(ends), max(ends))
 
     def ticks_within(self, most: int) -> list[tuple[float, str]]:
         """Ticks with their texts: the given ticks, or round numbers, about as many as wanted."""
@@ -68,14 +69,13 @@ class Axis(NamedTuple):
         step = next(step for step in steps_of_power if step >= least)
         first = math.ceil(self.low / step)
         last = math.floor(self.high / step)
-        steps = range(first, last + 1)
-        return [(k * step, tick_text(k * step)) for k in steps]
+        places = [k * step for k in range(first, last + 1)]
+        return [(place, tick_text(place)) for place in places]
 
     @property
     def crowded(self) -> bool:
         """Whether the given ticks are too long to stand next to each other."""
-        texts = [text for _, text in self.ticks or ()]
-        return len("".join(texts)) > _LONGEST
+        return sum(len(text) for _, text in self.ticks or ()) > _LONGEST
 
 
 class Mark(NamedTuple):
@@ -124,19 +124,24 @@ class Picture:
 
 def axis_over(name: str, *values: ArrayLike, least: float = 1e-9) -> Axis:
     """An axis over all finite numbers, at least so long."""
-    numbers = np.concatenate([np.ravel(np.asarray(part, np.float64)) for part in values])
-    numbers = numbers[np.isfinite(numbers)]
-    low = float(numbers.min()) if len(numbers) else 0.0
-    high = float(numbers.max()) if len(numbers) else 1.0
-    wider = max(least - (high - low), 0.0) / 2
-    margin = wider + _MARGIN * (high - low + 2 * wider)
+    numbers = np.concatenate([*map(np.ravel, values)])
+    finite = numbers[np.isfinite(numbers)]
+    low, high = 0.0, 1.0
+    if len(finite):
+        low = float(finite.min())
+        high = float(finite.max())
+    length = max(high - low, least)
+    wider = (length - (high - low)) / 2
+    margin = wider + _MARGIN * length
     return Axis(low - margin, high + margin, name)
 
 
 def usual_axis(name: str, values: Array, mean: float = 0.0, reach: float = math.inf) -> Axis:
     """An axis over all numbers but the outermost hundredth, hardly beyond ``reach`` of ``mean``."""
     numbers = values[np.isfinite(values)]
-    ends = np.quantile(numbers, _ENDS) if len(numbers) else np.array([mean - 1, mean + 1])
+    ends = np.array([mean - 1, mean + 1])
+    if len(numbers):
+        ends = np.quantile(numbers, _ENDS)
     return axis_over(name, np.clip(ends, mean - reach, mean + reach), least=_SHORTEST)
 
 
@@ -156,5 +161,7 @@ def tick_text(value: float) -> str:
     >>> [tick_text(value) for value in (-2.0, 0.5, 9000.0, 12_000.0)]
     ['−2', '0.5', '9000', '12k']
     """
-    text = f"{value:.9g}" if abs(value) < 10_000 else f"{value / 1000:.9g}k"
+    text = f"{value:.9g}"
+    if abs(value) >= 10_000:
+        text = f"{value / 1000:.9g}k"
     return text.replace("-", "−")

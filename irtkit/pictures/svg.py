@@ -88,8 +88,7 @@ class Frame:
 
 def _pixels(axis: Axis, values: ArrayLike, first: int, last: int) -> Array:
     """Pixels of values on an axis from the first to the last pixel."""
-    length = axis.high - axis.low
-    share = (axis.clipped(values) - axis.low) / length
+    share = (axis.clipped(values) - axis.low) / (axis.high - axis.low)
     return np.asarray(first + share * (last - first))
 
 
@@ -132,12 +131,14 @@ def _axes(frame: Frame) -> str:
         x = frame.px(at)
         ticks += f"M{x:.4g} {floor}v4"
         if frame.x.crowded:
-            aslant = f'transform="rotate(-35 {x:.4g} {floor + 14})"'
-            texts.append(_text(x, floor + 14, shortened(text, _ASLANT), "end", aslant))
+            below = floor + 14
+            aslant = f'transform="rotate(-35 {x:.4g} {below})"'
+            texts.append(_text(x, below, shortened(text, _ASLANT), "end", aslant))
         else:
             texts.append(_text(x, floor + 18, text))
-    rule = _path("rule", f"M{left} {floor}H{end}{ticks}", _LINE.format(1))
-    return "".join([_path("grid", grid, _LINE.format(1)), rule, *texts])
+    thin = _LINE.format(1)
+    rule = _path("rule", f"M{left} {floor}H{end}{ticks}", thin)
+    return "".join([_path("grid", grid, thin), rule, *texts])
 
 
 def _marks(frame: Frame, mark: Mark) -> str:
@@ -145,7 +146,8 @@ def _marks(frame: Frame, mark: Mark) -> str:
     x = frame.px(mark.x)
     y = frame.py(mark.y)
     if mark.shape == "cloud":  # a path for every size; points on one half pixel are one dot
-        half = np.round(2 * np.stack([y, x], axis=1)).astype(np.int64)
+        pixels = np.stack([y, x], axis=1)
+        half = np.round(2 * pixels).astype(np.int64)
         places, counts = np.unique(half, axis=0, return_counts=True)
         least, diameters = zip(*_DOTS, strict=True)
         sizes = np.searchsorted(least, counts, side="right") - 1
@@ -169,14 +171,16 @@ def _marks(frame: Frame, mark: Mark) -> str:
         paths = ""
         for shade in np.unique(shades):
             look = f'fill="currentColor" fill-opacity="{shade * DARKEST:.2f}"'
-            paths += _path(mark.colour, _each("bars", rows[shades == shade]), look)
+            cells = _each("bars", rows[shades == shade])
+            paths += _path(mark.colour, cells, look)
         return paths
     if mark.shape not in _PATHS:
         points = [f"{left:.4g} {top:.4g}" for left, top in rows]
         path = f"M{'L'.join(points)}"
     else:
         if mark.items is not None:  # on half pixels, as in a cloud and in the script
-            rows = np.unique(np.round(2 * rows), axis=0) / 2
+            halves = np.unique(np.round(2 * rows), axis=0)
+            rows = halves / 2
         path = _each(mark.shape, rows)
     return _path(mark.colour, path, _LOOKS[mark.shape])
 
