@@ -89,7 +89,8 @@ def normal_points(covariance: Array) -> Array:
 def rise_by_logit(items: ItemParameters, p: Array) -> Array:
     """Derivative of P(right) by the logit of an item, where it is P."""
     c = items.guessing
-    return np.asarray(np.maximum(p - c, 0.0) * (1 - p) / (1 - c))
+    by_ability = np.maximum(p - c, 0.0) / (1 - c)
+    return np.asarray(by_ability * (1 - p))
 
 
 def fitted(result: FitResult) -> Fitted:
@@ -100,10 +101,11 @@ def fitted(result: FitResult) -> Fitted:
     if len(real) < len(cells) or len(places) < cells.shape[1]:
         cells = cells[np.ix_(real, places)]
     grid = result.settings.quadrature
+    items = result.parameters.chosen(places)
     return Fitted(
         cells=cells,
         ability=(result.ability[real] - result.latent_mean) / result.latent_sd,
-        items=result.parameters.chosen(places).standardised(result.latent_sd, result.latent_mean),
+        items=items.standardised(result.latent_sd, result.latent_mean),
         correlation=result.ability_correlation,
         places=places,
         respondents=real,

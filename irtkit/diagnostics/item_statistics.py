@@ -191,15 +191,18 @@ def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> dict[str, Arr
         variance = np.maximum(product, 1e-5**0.5)  # one of P = 0.003 would decide alone
         square = (cells - p) ** 2
         fourth = product * (1 - 3 * product)  # the fourth central moment of a response
-        terms = (
-            np.ones_like(p),
-            square,
-            variance,
-            square / variance,
-            fourth - variance**2,
-            fourth / variance**2 - 1,
+        of_square = variance**2
+        terms = np.stack(
+            [
+                np.ones_like(p),
+                square,
+                variance,
+                square / variance,
+                fourth - of_square,
+                fourth / of_square - 1,
+            ]
         )
-        sums.append(np.stack([(term * answered).sum(axis=axis) for term in terms]))
+        sums.append((terms * answered).sum(axis=1 + axis))
     totals = np.concatenate(sums, axis=1) if by_respondent else np.sum(sums, axis=0)
     n, square, variance, relative, spread, relative_spread = totals
     infit = square / variance
@@ -214,8 +217,9 @@ def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> dict[str, Arr
 
 def _cube_root_z(mean_square: Array, variance: Array) -> Array:
     """Wilson and Hilferty's transform of a mean square with this variance."""
-    sd = np.minimum(np.sqrt(np.maximum(variance, _LEAST)), 2**0.5)  # as in mirt
-    return np.asarray((mean_square ** (1 / 3) - 1) * 3 / sd + sd / 3)
+    sd = np.sqrt(np.clip(variance, _LEAST, 2.0)) / 3  # bounded as in mirt
+    cube_root = mean_square ** (1 / 3)
+    return np.asarray((cube_root - 1) / sd + sd)
 
 
 def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
@@ -227,7 +231,8 @@ def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
     inside = inside[np.argsort(score[inside], kind="stable")]
     scores, starts, counts = np.unique(score[inside], return_index=True, return_counts=True)
     if parts.mostly_incomplete or len(scores) < 2:
-        return np.full(n_items, np.nan), np.full(n_items, np.nan)
+        unknown = np.full(n_items, np.nan)
+        return unknown, unknown
     n = counts.astype(np.float64)
     # groups of equal size, or every score, each with two respondents or more
     size = n.sum() / _TUNED.groups if len(n) > _TUNED.most_scores else 0.0
@@ -270,10 +275,15 @@ def _chi_square(n: Array, right: Array, expected: Array) -> tuple[float, int]:
             neighbour = k - 1
         else:
             neighbour = k + 1
-        groups[neighbour] = [a + b for a, b in zip(groups[neighbour], groups[k], strict=True)]
+        pair = zip(groups[neighbour], groups[k], strict=True)
+        groups[neighbour] = [*map(sum, pair)]
         del groups[k]
         k = min(k, neighbour)
-    total = sum((o - e) ** 2 * (1 / e + 1 / (size - e)) for size, o, e in groups if 0 < e < size)
+    total = 0.0
+    for size, o, e in groups:
+        if 0 < e < size:
+            variance = e * (size - e) / size
+            total += (o - e) ** 2 / variance
     return total, len(groups)
 
 
@@ -295,7 +305,9 @@ def expected_right(
         shares = by_recursion(p, weights)[:, scores - 1]
     else:
         if len(scores) > _TUNED.most_knots:
-            knots = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, _TUNED.most_knots))))
+            shares_of_scores = np.linspace(0, 1, _TUNED.most_knots)
+            quantiles = np.quantile(scores, shares_of_scores)
+            knots = np.unique(np.round(quantiles))
         shares = by_saddlepoint(p, weights, knots)
     if len(knots) == len(scores):
         return np.asarray(np.add.reduceat(shares * n, first, axis=1))
@@ -317,8 +329,9 @@ def by_recursion(p: Array, weights: Array) -> Array:
     score[0] = 1.0
     for k, right in enumerate(p):
         wrong = 1 - right
-        score[1 : k + 2] = score[1 : k + 2] * wrong + score[: k + 1] * right
-        score[0] *= wrong
+        more = score[: k + 1] * right
+        score[: k + 2] *= wrong
+        score[1 : k + 2] += more
     low = p <= 0.5
     n_right = np.zeros((n, n))
     weight = p * weights * low
@@ -363,7 +376,8 @@ def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
         variance = (tilted * (1 - tilted)).sum(axis=1)
         ratio = p[:, q] * np.expm1(tilt)[:, None]
         log_sum = np.log1p(ratio).sum(axis=1)
-        log_normal = tilt * scores[rows] + 0.5 * np.log(2 * np.pi * variance)
+        log_volume = 0.5 * np.log(2 * np.pi * variance)
+        log_normal = tilt * scores[rows] + log_volume
         log_density[rows, q] = log_sum - log_normal + np.log(weights[q])
         tilts[rows, q] = tilt
     posterior = softmax(log_density, axis=1)
@@ -375,8 +389,9 @@ def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
         tilted = logistic(moved)
         variances = tilted * (1 - tilted)
         total = variances.sum(axis=1, keepdims=True)
-        skew = (variances * (1 - 2 * tilted)).sum(axis=1, keepdims=True)
-        moved += (2 * tilted - 1) / (2 * total) + skew / (2 * total**2)
+        leaning = 2 * tilted - 1
+        mean_leaning = (variances * leaning).sum(axis=1, keepdims=True) / total
+        moved += (leaning - mean_leaning) / (2 * total)
         shares[rows] += logistic(moved) * posterior[rows, q, None]
     return shares.T
 
@@ -389,8 +404,9 @@ def _tilted(logits: Array, weight: Array, target: Array) -> tuple[Array, Array]:
     tilt = np.zeros_like(target)
     for _ in range(_TUNED.steps):
         p = logistic(logits + tilt[:, None] * weight)
-        variance = np.maximum((p * (1 - p) * weight**2).sum(axis=1), _LEAST)
-        step = np.clip((target - (p * weight).sum(axis=1)) / variance, -1, 1)
+        variance = (p * (1 - p) * weight**2).sum(axis=1)
+        distance = target - (p * weight).sum(axis=1)
+        step = np.clip(distance / np.maximum(variance, _LEAST), -1, 1)
         if np.abs(step).max() < 1e-4:  # the error is at most that, times it
             break
         tilt = np.clip(tilt + step, -_TUNED.most_tilt, _TUNED.most_tilt)
@@ -455,10 +471,16 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     deviations = [_deviations(parts, cells, p) for _, cells, p in parts.parts()]
     zh, lz, p = np.concatenate(deviations, axis=1)
     squares = mean_squares(parts, by_respondent=True)
-    columns = {"zh": zh, "lz": lz, "p_value": p, "q_value": false_discovery(p), **squares}
+    columns = {
+        "zh": zh,
+        "lz": lz,
+        "p_value": p,
+        "q_value": false_discovery(p),
+        **squares,
+        "n_responses": (parts.cells >= 0).sum(axis=1),
+    }
     labels = [result.respondent_labels[k] for k in parts.respondents]
-    table = pd.DataFrame(columns, index=pd.Index(labels, name="respondent"))
-    return table.assign(n_responses=(parts.cells >= 0).sum(axis=1))
+    return pd.DataFrame(columns, index=pd.Index(labels, name="respondent"))
 
 
 def _deviations(parts: Fitted, cells: NDArray[np.int8], p: Array) -> tuple[Array, Array, Array]:
@@ -473,7 +495,8 @@ def _deviations(parts: Fitted, cells: NDArray[np.int8], p: Array) -> tuple[Array
     c = parts.items.guessing
     p = np.clip(p, _LEAST, 1 - _LEAST)
     rise = rise_by_logit(parts.items, p)
-    bend = rise * (1 - 2 * (p - c) / (1 - c))
+    by_ability = (p - c) / (1 - c)
+    bend = rise * (1 - 2 * by_ability)
     variance = p * (1 - p)
     answered = cells >= 0
     w = np.log(p) - np.log1p(-p)
@@ -483,8 +506,9 @@ def _deviations(parts: Fitted, cells: NDArray[np.int8], p: Array) -> tuple[Array
     crossed = (rise * w * answered) @ slopes
     least = _LEAST * np.eye(slopes.shape[1])
     coefficients = np.linalg.solve(information + least, crossed[:, :, None])[:, :, 0]
+    of_ability = r * (coefficients @ slopes.T)
     of_zh = _with_variance_1(w * answered, variance)
-    of_lz = _with_variance_1((w - r * (coefficients @ slopes.T)) * answered, variance)
+    of_lz = _with_variance_1((w - of_ability) * answered, variance)
     residual = cells - p
     zh = (residual * of_zh).sum(axis=1)
     lz = (residual * of_lz).sum(axis=1)
@@ -511,9 +535,9 @@ def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
     moved = logit + tilt[:, None] * weight
     p = logistic(moved)
     variance = (p * (1 - p) * weight**2).sum(axis=1)
-    variance = np.maximum(variance, _LEAST)
+    sd = np.sqrt(np.maximum(variance, _LEAST))
     cumulant = (softplus(moved) - softplus(logit)).sum(axis=1) - tilt * mean
     square = np.maximum(2 * (tilt * z - cumulant), _TUNED.nearest**2)
     root = np.copysign(np.sqrt(square), z)
-    ratio = tilt * np.sqrt(variance) / root
+    ratio = tilt * sd / root
     return np.asarray(ndtr(root + np.log(ratio) / root))

@@ -119,16 +119,21 @@ def model_fit(result: FitResult) -> ModelFit:
     share = result.evidence
     counted = share * m2
     n_counted = share * n
-    bounds = [  # noncentral chi-squares of which M2 is the 95 and 5 % quantile
-        max(float(chndtrinc(counted, df, tail)), 0.0) if chndtr(counted, df, 0.0) > tail else 0.0
-        for tail in (1 - _TAIL, _TAIL)
-    ]
-    low, high = ((excess / (df * (n_counted - 1))) ** 0.5 for excess in bounds)
-    observed, expected = (_correlations(both) for both in (margins.observed, margins.expected))
+    freedom = df * (n_counted - 1)
+    ends = []
+    for tail in (1 - _TAIL, _TAIL):
+        excess = 0.0
+        if chndtr(counted, df, 0.0) > tail:
+            # that of the noncentral chi-square of which M2 is this quantile
+            excess = max(float(chndtrinc(counted, df, tail)), 0.0)
+        ends.append((excess / freedom) ** 0.5)
     pairs = np.triu_indices(n_items, 1)
-    alone = n_counted * float((observed[pairs] ** 2).sum())
-    alone_df = len(pairs[0])
+    observed = _correlations(margins.observed)[pairs]
+    expected = _correlations(margins.expected)[pairs]
+    alone = n_counted * float((observed**2).sum())
+    alone_df = len(observed)
     ratio = alone / alone_df
+    fit_index = 1 - (counted - df) / (alone - alone_df)
     return ModelFit(
         model=result.model,
         n_respondents=n,
@@ -136,11 +141,11 @@ def model_fit(result: FitResult) -> ModelFit:
         m2=m2,
         degrees_of_freedom=df,
         p_value=float(chdtrc(df, counted)),
-        rmsea=(max(counted - df, 0) / (df * (n_counted - 1))) ** 0.5,
-        rmsea_low=low,
-        rmsea_high=high,
-        srmsr=float(np.sqrt(((observed - expected)[pairs] ** 2).mean())),
-        cfi=min(max(1 - (counted - df) / (alone - alone_df), 0.0), 1.0),
+        rmsea=(max(counted - df, 0) / freedom) ** 0.5,
+        rmsea_low=ends[0],
+        rmsea_high=ends[1],
+        srmsr=float(np.sqrt(((observed - expected) ** 2).mean())),
+        cfi=min(max(fit_index, 0.0), 1.0),
         tli=(ratio - counted / df) / (ratio - 1),
     )
 
@@ -166,12 +171,15 @@ class BivariateMargins(NamedTuple):
     @property
     def df(self) -> int:
         """Margins less parameters."""
-        return len(self.p) * (len(self.p) + 1) // 2 - self.n_parameters
+        n_items = len(self.p)
+        n_margins = n_items * (n_items + 1) // 2
+        return n_margins - self.n_parameters
 
     @property
     def expected(self) -> Array:
         """Expected proportions correct, (J, J)."""
-        return _with_diagonal((self.p * self.weights) @ self.p.T, self.p @ self.weights)
+        pairs = (self.p * self.weights) @ self.p.T
+        return _with_diagonal(pairs, self.p @ self.weights)
 
 
 def margins_of(result: FitResult) -> BivariateMargins:
@@ -195,17 +203,23 @@ def margins_of(result: FitResult) -> BivariateMargins:
     theta, weights = parts.grid()
     s, p, c = curves_of(parts.items.items, theta)
     by_logit = (1 - c) * s * (1 - s)
-    kinds = [by_logit * theta, by_logit] + ([1 - s] if result.model == "3PL" else [])
+    derivatives = [by_logit * theta, by_logit]
+    if result.model == "3PL":
+        derivatives.append(1 - s)
     right = parts.cells.astype(np.float64)
-    common = result.model in {"1PL", "Rasch"}
+    n = len(right)
     margins = BivariateMargins(
-        len(right), right.T @ right / len(right), p, weights, np.stack(kinds), common
+        n=n,
+        observed=right.T @ right / n,
+        p=p,
+        weights=weights,
+        derivatives=np.stack(derivatives),
+        common_slope=result.model in {"1PL", "Rasch"},
     )
     if margins.df < 1:
-        n_items = len(margins.p)
         raise ValueError(
-            f"model_fit needs degrees of freedom: {n_items} items with right and wrong responses "
-            f"give {n_items * (n_items + 1) // 2} margins for the {margins.n_parameters} "
+            f"model_fit needs degrees of freedom: {len(p)} items with right and wrong responses "
+            f"give {margins.df + margins.n_parameters} margins for the {margins.n_parameters} "
             f"parameters of the {result.model}"
         )
     return margins
@@ -219,7 +233,8 @@ def _with_diagonal(pairs: Array, items: Array) -> Array:
 def _correlations(both: Array) -> Array:
     mean = np.diag(both)
     sd = np.sqrt(mean * (1 - mean))
-    return np.asarray((both - np.outer(mean, mean)) / np.outer(sd, sd))
+    covariance = both - np.outer(mean, mean)
+    return np.asarray(covariance / np.outer(sd, sd))
 
 
 def m_2(margins: BivariateMargins) -> float:
@@ -233,13 +248,11 @@ def m_2(margins: BivariateMargins) -> float:
     variance = p * (1 - p)
     squares = _with_diagonal((variance * weights) @ variance.T, variance @ weights)
     scale = 1 / np.sqrt(squares)
-    # row i of one kind: derivatives of the pairs of item i by its own parameter
-    rows = np.stack(
-        [
-            scale * _with_diagonal((kind * weights) @ p.T, kind @ weights)
-            for kind in margins.derivatives
-        ]
-    )
+    rows = (margins.derivatives * weights) @ p.T
+    for row, kind in zip(rows, margins.derivatives, strict=True):
+        # row i: derivatives of the pairs of item i by its own parameter
+        np.fill_diagonal(row, kind @ weights)
+    rows *= scale
     gram = np.einsum("kij,lji->kilj", rows, rows)
     gram[:, range(n_items), :, range(n_items)] = np.einsum("kij,lij->ikl", rows, rows)
     n_rows = len(rows) * n_items
@@ -279,11 +292,13 @@ def m_2(margins: BivariateMargins) -> float:
         total = (total - weights @ total) * weights
         alone = variance * weights * (items[:, None] + along)
         product = alone @ p.T
-        covariance = (p * total) @ p.T + product + product.T + squares * pairs
+        in_common = (p * total) @ p.T
+        covariance = in_common + product + product.T + squares * pairs
         covariance = scale * _with_diagonal(covariance, p @ total + alone.sum(axis=1))
         return np.asarray((once * within(covariance)).ravel())
 
-    residual = (once * within(scale * (margins.observed - margins.expected))).ravel()
+    difference = scale * (margins.observed - margins.expected)
+    residual = (once * within(difference)).ravel()
     operator = LinearOperator((residual.size, residual.size), matvec=image, dtype=np.float64)
     solution, failed = cg(operator, residual, rtol=1e-7, maxiter=2000)  # M2 is off by its square
     return float("nan") if failed else margins.n * float(residual @ solution) / 2

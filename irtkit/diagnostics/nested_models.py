@@ -125,17 +125,19 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     from scipy.special import chdtrc, fdtrc
 
     difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
-    rounding = 1e-12 * abs(smaller.log_likelihood) + 2 * _TUNED.shortfall * larger.settings.tol
     error = sum(2 * fit.quadrature.estimated_error for fit in (smaller, larger) if not fit.several)
-    rounding += 4 * _TUNED.several_error * (larger.several is not None)
-    statistic = difference if difference < -error - rounding else max(difference, 0.0)
+    tolerated = error + 1e-12 * abs(smaller.log_likelihood)
+    tolerated += 2 * _TUNED.shortfall * larger.settings.tol
+    if larger.several is not None:
+        tolerated += 4 * _TUNED.several_error
+    statistic = difference if difference < -tolerated else max(difference, 0.0)
     findings = tuple(_findings(smaller, larger, statistic, error))
     for finding in findings:
         if finding.severity == "warning":
             warn(finding)
     degrees_of_freedom = larger.n_parameters - smaller.n_parameters
     evidence = larger.evidence
-    statistic = larger.evidence * statistic
+    statistic *= evidence
     p_value = chdtrc(degrees_of_freedom, max(statistic, 0.0))
     if evidence < 1:
         # repeated trials of a cell are one answer, as near-duplicates take them
@@ -194,8 +196,8 @@ def _check_pair(smaller: FitResult, larger: FitResult) -> None:
     differs |= smaller.counts.item_right != counts.item_right
     for k in np.flatnonzero(differs):
         raise ValueError(f"{rule}: responses to item {short(labels['item'][k])} differ")
-    saved = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
-    if len(saved) == 2 and saved[0] is not saved[1] and saved[0].cells != saved[1].cells:
+    both_saved = smaller.responses is not None and larger.responses is not None
+    if both_saved and smaller.saved_responses.cells != larger.saved_responses.cells:
         raise ValueError(f"{rule}: their counts agree and single responses do not")
     for name, remedy in (
         ("quadrature", "quadrature="),

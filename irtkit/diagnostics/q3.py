@@ -136,9 +136,12 @@ def _largest(parts: Fitted, threshold: float, top: int | None) -> Array:
                 count = np.maximum(n, 1)
                 sums = block.residual.T @ other.answered
                 other_sums = block.answered.T @ other.residual
-                squares = (block.residual**2).T @ other.answered - sums**2 / count
-                other_squares = block.answered.T @ (other.residual**2) - other_sums**2 / count
-                common = block.residual.T @ other.residual - sums * other_sums / count
+                squares = (block.residual**2).T @ other.answered
+                squares -= sums**2 / count
+                other_squares = block.answered.T @ other.residual**2
+                other_squares -= other_sums**2 / count
+                common = block.residual.T @ other.residual
+                common -= sums * other_sums / count
                 varied = (squares > _LEAST_SQUARES) & (other_squares > _LEAST_SQUARES)
                 size = np.sqrt(np.where(varied, squares * other_squares, 1))
                 q3 = np.where(varied, common / size, np.nan)
@@ -148,7 +151,8 @@ def _largest(parts: Fitted, threshold: float, top: int | None) -> Array:
             j, k = np.nonzero(large & (n >= _LEAST_COMMON))
             if not len(j):
                 continue
-            values = (first + j, second + k, np.clip(q3[j, k], -1, 1), n[j, k])
+            within = np.clip(q3[j, k], -1, 1)
+            values = first + j, second + k, within, n[j, k]
             pairs = np.hstack([pairs, np.stack(values, dtype=np.float64)])
             order = np.argsort(-np.abs(pairs[2]), kind="stable")[:top]
             pairs = pairs[:, order]
@@ -166,19 +170,22 @@ def _expected(parts: Fitted, items: Places, others: Places) -> Array:
     precision: Any = np.linalg.inv(parts.correlation)
     squares = slopes[:, :, None] * slopes[:, None, :]
     for block in blocks(len(slopes), len(nodes)):
-        p = parts.items.chosen(block).probability(nodes)
-        rise = rise_by_logit(parts.items.chosen(block), p)
+        items_here = parts.items.chosen(block)
+        p = items_here.probability(nodes)
+        rise = rise_by_logit(items_here, p)
         by_logit = rise**2 / np.maximum(p * (1 - p), 1e-12)
         precision = precision + answered * np.tensordot(by_logit, squares[block], 1)
     root = np.linalg.cholesky(np.linalg.inv(precision))
     # What fitted abilities take from residuals, (n_nodes, K, n_items).
     involved, places = np.unique([items, others], return_inverse=True)
-    p = parts.items.chosen(involved).probability(nodes)
-    rise = rise_by_logit(parts.items.chosen(involved), p)
+    items_involved = parts.items.chosen(involved)
+    p = items_involved.probability(nodes)
+    rise = rise_by_logit(items_involved, p)
     weighted_rise = np.sqrt(weights)[:, None] * rise
     by_rise = root.transpose(0, 2, 1) @ slopes[involved].T
     taken = np.concatenate(weighted_rise[:, None] * by_rise)
-    left = weights @ (p * (1 - p)) - (taken**2).sum(axis=0)
+    variance = weights @ (p * (1 - p))
+    left = variance - (taken**2).sum(axis=0)
     taken /= np.sqrt(np.maximum(left, _LEAST_SQUARES))
     expected = np.empty(len(items))
     first, second = places.reshape(2, -1)

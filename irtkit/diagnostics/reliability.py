@@ -97,7 +97,8 @@ class Along(NamedTuple):
         correlation = result.ability_correlation
         rise = correlation @ weights
         size, axes = np.linalg.eigh(correlation - np.outer(rise, rise))
-        further = axes[:, 1:] * np.sqrt(np.maximum(size[1:], 0.0))
+        lengths = np.sqrt(np.maximum(size[1:], 0.0))
+        further = axes[:, 1:] * lengths
         slopes = result.parameters.discrimination.reshape(len(result.item_labels), -1)
         parameters = result.items_along(weights).chosen(items)
         return cls(parameters, slopes[items] @ further, worth[items])
@@ -191,17 +192,18 @@ def information(
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be a list of finite numbers (1 dimension)")
     total = items.information(theta)
+    signal = sd**2 * total
     with np.errstate(divide="ignore"):
         errors = 1 / np.sqrt(total)
     curve = {
         "information": total,
         "standard_error": errors,
-        "reliability": sd**2 * total / (sd**2 * total + 1),
+        "reliability": signal / (signal + 1),
         "expected_score": items.parameters.probability(theta).mean(axis=1),
     }
     of_population = sd**2 * items.information(mean + sd * _GRID)
     density = np.exp(-0.5 * _GRID**2)
-    density /= density.sum()
+    marginal = np.average(of_population / (of_population + 1), weights=density)
     estimates = result.abilities_along(weights)
     ablest = result.best_first
     if ability is not None:
@@ -215,9 +217,7 @@ def information(
         items=_item_table(result, items.parameters, estimates, ablest),
         top=tuple(result.respondent_labels[k] for k in ablest),
         ability=ability,
-        marginal_reliability=float(
-            np.average(of_population / (of_population + 1), weights=density)
-        ),
+        marginal_reliability=float(marginal),
         empirical_reliability=spread / (spread + float(variance.mean())),
         latent_sd=sd,
         _items=items,
@@ -257,9 +257,10 @@ def _item_table(
 
 def _mean_information(items: ItemParameters, theta: Array, weight: Array) -> Array:
     """Weighted mean over abilities of the information of one trial of every item."""
-    share = weight / weight.sum()
-    rows = blocks(len(theta), items.n_items)
-    return np.asarray(sum(share[part] @ items.information(theta[part]) for part in rows))
+    total = np.zeros(items.n_items)
+    for rows in blocks(len(theta), items.n_items):
+        total += weight[rows] @ items.information(theta[rows])
+    return total / weight.sum()
 
 
 def _fewest(information: Array) -> NDArray[np.intp]:
