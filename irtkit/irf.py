@@ -55,6 +55,11 @@ def softplus(z: Any, xp: Any = np) -> Any:
     return xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))
 
 
+def outer(x: Any, y: Any) -> Any:
+    """Products of every pair of elements of two vectors, (…, a, b)."""
+    return x[..., :, None] * y[..., None, :]
+
+
 def normal_rule(n: int) -> tuple[Array, Array]:
     """Points and weights of the Gauss–Hermite rule for means over N(0, 1)."""
     points, weights = np.polynomial.hermite_e.hermegauss(n)

@@ -105,19 +105,18 @@ class ItemBank:
         import pandas as pd
         from scipy.special import ndtri
 
-        number = {label: k for k, label in enumerate(self.labels)}
-        columns = [k for k, label in enumerate(responses.items) if label in number]
-        if not columns:
+        _, columns, places = np.intersect1d(responses.items, self.labels, return_indices=True)
+        if not len(columns):
             raise ValueError("responses must share an item with the result")
-        places = [number[responses.items[k]] for k in columns]
-        patterns = patterns_of(responses, synthetic_is_real=True).with_columns(np.array(columns))
-        right, trials = np.zeros((2, responses.n_respondents, len(number)))
+        patterns = patterns_of(responses, synthetic_is_real=True).with_columns(columns)
+        right, trials = np.zeros((2, responses.n_respondents, len(self.labels)))
         right[:, places], trials[:, places] = patterns.dense()
         share = right / np.maximum(trials, 1)
         cells = self.cells(share, trials)
         respondents = fold_in(cells, self.fitted)
         score, error = expected_score(right, trials, respondents, self.fitted.known_items)
-        reach = ndtri((1 + level) / 2) * np.sqrt(error**2 + misfit)
+        quantile = ndtri((1 + level) / 2)
+        reach = quantile * np.sqrt(error**2 + misfit)
         covariances = respondents.leading_covariance
         if self.covariance is not None:
             folded_in = replace(self.fitted, respondents=respondents)

@@ -17,7 +17,7 @@ import numpy as np
 
 from irtkit.calibration.priors import WeakPrior
 from irtkit.data.patterns import blocks
-from irtkit.irf import normal_rule
+from irtkit.irf import normal_rule, outer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,7 +100,8 @@ class Cells:
 
     def residual(self, p: Any) -> Any:
         """Weighted differences of scores from probabilities at nodes, (n, n_nodes, n_items)."""
-        return (self.y[:, None, :] - p) * self.weight[:, None, :]
+        difference = self.y[:, None, :] - p
+        return difference * self.weight[:, None, :]
 
 
 @dataclass(frozen=True)
@@ -234,9 +235,8 @@ def fit_design(
             report(iteration, change)
         if change < tol:
             break
-    fitted = Fitted(
-        design, respondents, items, correlations, prior, change < tol, iteration, change
-    )
+    converged = change < tol
+    fitted = Fitted(design, respondents, items, correlations, prior, converged, iteration, change)
     return replace(fitted, respondents=fold_in(cells, fitted, respondents))
 
 
@@ -259,11 +259,6 @@ def fold_in(cells: Cells, fitted: Fitted, start: Normals | None = None) -> Norma
         if np.abs(respondents.mean - before).max() < 1e-3:
             break
     return respondents
-
-
-def outer(x: Any, y: Any) -> Any:
-    """Products of every pair of elements of two vectors, (…, a, b)."""
-    return x[..., :, None] * y[..., None, :]
 
 
 def _ability_precision(correlations: Array) -> Array:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.abilities.engine import item_means, item_prior, items_turned_by, masked_inverse, outer
+from irtkit.abilities.engine import item_means, item_prior, items_turned_by, masked_inverse
 from irtkit.abilities.likelihood import (
     MOST_DIMENSIONS,
     is_bifactor,
@@ -35,7 +35,7 @@ from irtkit.abilities.likelihood import (
 )
 from irtkit.calibration.standard_errors import ItemCovariance, over_items, unit_directions
 from irtkit.data.patterns import blocks
-from irtkit.irf import logistic
+from irtkit.irf import logistic, outer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,8 +111,7 @@ def _common_directions(fitted: Fitted, precision: Array) -> Array:
     design = fitted.design
     slopes = fitted.slopes
     n_items, d = design.estimated.shape
-    n_groups = design.group.max() + 1
-    groups = np.arange(n_groups)
+    groups = np.arange(design.group.max() + 1)
     in_group = (design.group[:, None] == groups).astype(np.float64)
     unit = np.eye(d)
     mapped = unit[:, :, None] * slopes[:, None, None, :]
@@ -157,14 +156,13 @@ def _information(cells: Cells, fitted: Fitted, directions: Array) -> tuple[Array
     missing_along = np.zeros((r, r))
     narrow = directions.astype(np.float32)
     for piece in _pieces(cells, fitted, 3):  # three nodes of each ability
-        squares = outer(piece.x * piece.weight[..., None], piece.x)
-        squares = squares.reshape(-1, d * d).astype(np.float32)
+        weighted = piece.x * piece.weight[..., None]
+        squares = outer(weighted, piece.x).reshape(-1, d * d).astype(np.float32)
         curvature = piece.curvature.reshape(-1, n_items)
         residual = piece.residual.reshape(-1, n_items)
         complete += curvature.T @ squares
         missing += (residual**2).T @ squares
-        weighted = (piece.x * piece.weight[..., None]).astype(np.float32)
-        mean = weighted.mT @ piece.residual  # (n, d, n_items)
+        mean = weighted.astype(np.float32).mT @ piece.residual  # (n, d, n_items)
         of_means = np.einsum("naj,nbj->jab", mean, mean, optimize=True)
         missing -= of_means.reshape(n_items, -1)
         scores = piece.along(narrow) * np.sqrt(piece.weight)[..., None]
@@ -253,7 +251,8 @@ def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> 
         by_item = by_node.reshape(n, n_nodes, -1).mT @ piece.residual
         by_item = by_item.reshape(n, k, k + 1, -1)
         moved = np.einsum("nkaj,jab->nkbj", by_item, of_items, optimize=True)
-        alone = moved.reshape(n, k, -1) @ by_item.reshape(n, k, -1).mT
+        of_ability = by_item.reshape(n, k, -1)
+        alone = moved.reshape(n, k, -1) @ of_ability.mT
         by_items[piece.rows] = in_common + alone
     precision = np.linalg.inv(fitted.correlations)
     posterior = np.linalg.inv(information + precision)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.abilities.engine import Normals, fold_in, outer
+from irtkit.abilities.engine import Normals, fold_in
 from irtkit.data.patterns import blocks
-from irtkit.irf import logistic, normal_rule, softplus
+from irtkit.irf import logistic, normal_rule, outer, softplus
 from irtkit.quadrature.posterior import normalised
 
 if TYPE_CHECKING:
@@ -59,10 +59,12 @@ def log_likelihood(cells: Cells, fitted: Fitted) -> tuple[float, bool]:
     if is_bifactor(fitted.design):
         return _bifactor(cells, fitted.design.pattern, b, _grid(fitted))[0], True
     n_nodes = _TUNED.per_ability**n_abilities
-    by_quadrature = n_abilities <= MOST_DIMENSIONS and cells.y.size * n_nodes <= _TUNED.most_cells
+    few_cells = cells.y.size * n_nodes <= _TUNED.most_cells
+    by_quadrature = n_abilities <= MOST_DIMENSIONS and few_cells
     per_ability = _TUNED.per_ability if by_quadrature else 1
     total = 0.0
-    for rows in blocks(len(cells.y), per_ability**n_abilities * len(b), _AT_ONCE):
+    n_cells = per_ability**n_abilities * len(b)
+    for rows in blocks(len(cells.y), n_cells, _AT_ONCE):
         nodes = nodes_of(fitted, rows, per_ability)
         log_mass, *_ = posterior_at(cells.chosen(rows), nodes, b, fitted.correlations)
         total += float(log_mass.sum())
@@ -128,7 +130,8 @@ def _climbed(cells: Cells, fitted: Fitted, moving: NDArray[np.bool_]) -> tuple[F
         if nodes is None:
             value, by_item = _bifactor(cells, design.pattern, items_at(u), grid)
         else:
-            value, by_item, by_correlations = _evaluated(cells, nodes, items_at(u), rows @ rows.T)
+            correlations = rows @ rows.T
+            value, by_item, by_correlations = _evaluated(cells, nodes, items_at(u), correlations)
         by_rows = 2 * by_correlations @ rows
         along = (rows * by_rows).sum(axis=1, keepdims=True)
         by_row = (by_rows - rows * along) / length
@@ -136,21 +139,20 @@ def _climbed(cells: Cells, fitted: Fitted, moving: NDArray[np.bool_]) -> tuple[F
         return -value, -np.append(by_along, by_row[lower] * of_root)
 
     def is_far(u: Array) -> bool:
-        return nodes is not None and bool((np.abs(u[:n_of_items]) > _TUNED.far).any())
+        of_items = u[:n_of_items]
+        return nodes is not None and bool((np.abs(of_items) > _TUNED.far).any())
 
     def stop_far_away(intermediate_result: Any) -> None:
         if is_far(intermediate_result.x):
             raise StopIteration
 
-    start = np.zeros(n_of_items + len(lower[0]))
-    options: Any = {"maxiter": 200, "ftol": 1e-8, "maxcor": 20}
     maximum = minimize(
         objective,
-        start,
+        np.zeros(n_of_items + len(lower[0])),
         jac=True,
         method="L-BFGS-B",
         callback=stop_far_away,
-        options=options,
+        options={"maxiter": 200, "ftol": 1e-8, "maxcor": 20},
     )
     rows = rows_at(maximum.x)[0]
     items = Normals(items_at(maximum.x), fitted.items.covariance)
@@ -250,13 +252,17 @@ def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, grid: Any) -> 
     general_at = np.repeat(grid, m)
     specific_at = np.tile(grid, m)
     pairs = np.stack([general_at, specific_at, np.ones(m * m)])
-    of_tasks = [np.flatnonzero(items) for items in pattern.T[1:]]
-    columns = [np.array([0, 1 + k, -1]) for k in range(len(of_tasks))]
-    places = [np.ix_(*place) for place in zip(of_tasks, columns, strict=True)]
+    of_tasks = []
+    places = []
+    for k, in_task in enumerate(pattern.T[1:], start=1):
+        items = np.flatnonzero(in_task)
+        of_tasks.append(items)
+        places.append(np.ix_(items, np.array([0, k, -1])))
     logits = [b[place] @ pairs for place in places]
     total = 0.0
     by_item = np.zeros_like(b)
-    for rows in blocks(len(cells.y), m * m * len(of_tasks), 8 * _AT_ONCE):
+    n_nodes = m * m * len(of_tasks)
+    for rows in blocks(len(cells.y), n_nodes, 8 * _AT_ONCE):
         answers = cells.chosen(rows)
         tried = answers.weight.astype(np.float64)
         right = tried * answers.y

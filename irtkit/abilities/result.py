@@ -10,10 +10,10 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.abilities.bank import ability_columns, expected_score, restored_fit
-from irtkit.abilities.engine import outer, probabilities
+from irtkit.abilities.engine import probabilities
 from irtkit.calibration.result import FORMAT, FitResult, saved_in
 from irtkit.calibration.result import restored as restored_result
-from irtkit.irf import Z95, ItemParameters
+from irtkit.irf import Z95, ItemParameters, outer
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ class SeveralAbilities:
         self, result: FitResult, chosen: NDArray[np.intp] | slice = slice(None)
     ) -> tuple[Array, Array]:
         """Expected shares right of some items, and their errors by missing answers."""
-        right, trials = np.zeros((2, len(self.fitted.ability), len(self.fitted.items.mean)))
+        shape = len(self.fitted.ability), len(self.fitted.items.mean)
+        right, trials = np.zeros((2, *shape))
         if result.responses is not None:
             right, trials = result.patterns.dense()
         right = right[:, chosen]
@@ -105,15 +106,15 @@ class SeveralAbilities:
         """Table of abilities by name: what measures them, and who has most of each."""
         import pandas as pd
 
-        firsts = [
-            [", ".join(shortened(label, _LABEL) for label in labels) for labels in pair]
-            for pair in self.first_of_each(result)
-        ]
+        def listed(labels: list[str]) -> str:
+            return ", ".join(shortened(label, _LABEL) for label in labels)
+
+        items, respondents = zip(*self.first_of_each(result), strict=True)
         columns = {
             "n_items": self.fitted.design.pattern.sum(axis=0),
             "reliability": self.reliability(result),
-            "items": [items for items, _ in firsts],
-            "respondents": [respondents for _, respondents in firsts],
+            "items": [*map(listed, items)],
+            "respondents": [*map(listed, respondents)],
         }
         return pd.DataFrame(columns, pd.Index(self.names, name="ability"))
 
@@ -136,7 +137,8 @@ class SeveralAbilities:
             moved = weight * (by_logit @ items.leading.T)
             by_slopes = weight * _quadratic(by_logit, items.leading_covariance)
             by_items = (moved**2 * of_logit + by_slopes).sum(axis=1)
-            reliability.append(1 - (variance[:, k] + by_items)[result.answering].mean())
+            errors = variance[:, k] + by_items
+            reliability.append(1 - errors[result.answering].mean())
         return np.array(reliability)
 
     def first_of_each(self, result: FitResult) -> list[tuple[list[str], list[str]]]:
@@ -156,7 +158,8 @@ class SeveralAbilities:
                 firsts.append(([], []))
                 continue
             items = [result.item_labels[place] for place in most_items[:, k]]
-            firsts.append((items, [result.respondent_labels[row] for row in ablest[:, k]]))
+            respondents = [result.respondent_labels[row] for row in ablest[:, k]]
+            firsts.append((items, respondents))
         return firsts
 
     def correlations(self) -> pd.DataFrame:
@@ -208,7 +211,6 @@ def result_of_several(
     """The result of a fit with several abilities."""
     fitted = several.fitted
     counts = patterns.counts
-    n = len(responses.respondents)
     n_items = len(responses.items)
     errors = np.sqrt(np.linalg.diagonal(ability_covariances))
     status = np.where(counts.all_right | counts.all_wrong, "no variance", "ok").astype(object)
@@ -238,7 +240,7 @@ def result_of_several(
         ability=fitted.ability,
         posterior_sd=np.sqrt(np.linalg.diagonal(fitted.ability_covariance)),
         ability_errors=np.stack([errors, errors]),
-        synthetic=np.zeros(n, dtype=bool),
+        synthetic=responses.synthetic,
         near_duplicates=duplicates,
         counts=counts,
         latent_sd=1.0,

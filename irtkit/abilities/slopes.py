@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.abilities.engine import item_distribution, masked_inverse, outer, probabilities
+from irtkit.abilities.engine import item_distribution, masked_inverse, probabilities
 from irtkit.data.slopes import SlopeScore, signs_of
+from irtkit.irf import outer
 
 if TYPE_CHECKING:
     from irtkit.abilities.engine import Cells, Fitted

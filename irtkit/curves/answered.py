@@ -62,7 +62,8 @@ class Part(NamedTuple):
     def regressed(self) -> Part:
         """The same with difficulties regressed to their mean. One reliability serves all items."""
         mean = self.difficulty.mean()
-        return self._replace(difficulty=mean + self.reliability() * (self.difficulty - mean))
+        deviation = self.difficulty - mean
+        return self._replace(difficulty=mean + self.reliability() * deviation)
 
 
 class Answered(NamedTuple):
@@ -130,12 +131,15 @@ class Answered(NamedTuple):
         difficulty = self.without[self.fold[row]]
         trials = self.answers.trials[row]
         n_folds = len(self.without) - 1
-        widened = np.sqrt(1 + 1 / (2 * (n_folds - 1))) if self.fold[row] and n_folds > 1 else 1.0
+        se = self.se
+        if self.fold[row] and n_folds > 1:
+            widened = 1 + 1 / (2 * (n_folds - 1))
+            se = np.sqrt(widened) * se
         items = np.flatnonzero(np.isfinite(difficulty) & (trials > 0))
         return Part(
             items=items,
             difficulty=difficulty[items],
-            se=widened * self.se[items],
+            se=se[items],
             share=self.answers.right[row, items],
             trials=trials[items],
         )
@@ -146,7 +150,8 @@ def _by_item(given: Any, items: tuple[str, ...], argument: str, value: str) -> A
     if isinstance(given, float | int):
         return np.full(len(items), check_number(argument, given, least=0))
     values = values_by_label(argument, given, items, value=value, kind="item")
-    return as_numbers(argument, [np.nan if is_missing_label(label) else label for label in values])
+    numbers = [np.nan if is_missing_label(number) else number for number in values]
+    return as_numbers(argument, numbers)
 
 
 def fitted_difficulties(result: FitResult) -> Array:
@@ -155,11 +160,11 @@ def fitted_difficulties(result: FitResult) -> Array:
     The difficulty of an item with a slope below 0 does not say how hard it is.
     """
     difficulty = result.own_items.difficulty
-    unusable = np.isin(np.array(result.status, dtype=object), ["flat", "no responses"])
-    falls = result.own_items.discrimination > 0
+    usable = np.isfinite(difficulty) & (result.own_items.discrimination > 0)
+    usable &= ~np.isin(result.status, ["flat", "no responses"])
     reach = EXTREME * result.latent_sd
     cropped = np.clip(difficulty, result.latent_mean - reach, result.latent_mean + reach)
-    return np.where(np.isfinite(difficulty) & falls & ~unusable, cropped, np.nan)
+    return np.where(usable, cropped, np.nan)
 
 
 def _held_out(result: FitResult, seed: int) -> tuple[Array, NDArray[np.intp]]:

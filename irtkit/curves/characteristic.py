@@ -144,12 +144,9 @@ def characteristic_curves(
     answered = (data.answers.trials[rows] > 0).any(axis=0)
     edges = ranges_of(np.where(answered, data.difficulty, np.nan), bins, by)
     names = [data.respondents[row] for row in rows]
-    tables, summaries = [], []
-    for row in rows:
-        curve = _curve(data.part(row), edges, level)
-        tables.append(curve)
-        summaries.append(_summary(curve, edges, level))
-    table = pd.concat(tables, keys=names, names=["respondent"])
+    curves = [_curve(data.part(row), edges, level) for row in rows]
+    summaries = [_summary(curve, edges, level) for curve in curves]
+    table = pd.concat(curves, keys=names, names=["respondent"])
     summary = pd.DataFrame(summaries, index=pd.Index(names, name="respondent"))
     return CharacteristicCurves(table, summary, _best(data, rows, edges, level))
 
@@ -213,7 +210,8 @@ def accuracy_interval(
     trials, and the variance between items has the degrees of freedom of the items.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        independent = accuracy * (1 - accuracy) / variance * np.maximum(n_items - 1, 1)
+        of_one = accuracy * (1 - accuracy) / variance
+        independent = of_one * np.maximum(n_items - 1, 1)
         effective = np.fmin(np.fmax(independent, n_items), n_responses)
         df = np.where(n_responses > n_items, n_items - 1, np.inf)
         low, high = wilson_interval(accuracy, effective, level, df)
@@ -224,10 +222,9 @@ def _summary(curve: pd.DataFrame, edges: Array, level: float) -> dict[str, float
     """Capability, spread and generality of one curve."""
     quantile = t_quantile(np.inf, level)
     ends = quantile * np.array([0.0, -1.0, 1.0])
-    se = (curve["accuracy_high"] - curve["accuracy_low"]).to_numpy() / 2 / quantile
-    capability, capability_se, squared, squared_se = generality_of(
-        edges, curve["accuracy"].to_numpy(), se**2
-    )
+    accuracy, low, high = curve[["accuracy", "accuracy_low", "accuracy_high"]].to_numpy().T
+    se = (high - low) / 2 / quantile
+    capability, capability_se, squared, squared_se = generality_of(edges, accuracy, se**2)
     spread = np.sqrt(np.maximum(squared + squared_se * ends, 0.0))
     with np.errstate(divide="ignore"):
         generality = 1 / spread[[0, 2, 1]]
@@ -236,11 +233,10 @@ def _summary(curve: pd.DataFrame, edges: Array, level: float) -> dict[str, float
         "spread": spread,
         "generality": generality,
     }
-    return {
-        f"{name}{end}": float(value)
-        for name, values in summary.items()
-        for end, value in zip(("", "_low", "_high"), values, strict=True)
-    }
+    named = {}
+    for name, values in summary.items():
+        named[name], named[f"{name}_low"], named[f"{name}_high"] = map(float, values)
+    return named
 
 
 def generality_of(edges: Array, share: Array, variance: Array) -> tuple[float, float, float, float]:
@@ -261,7 +257,8 @@ def generality_of(edges: Array, share: Array, variance: Array) -> tuple[float, f
     capability = float(first @ psi)
     capability_se = float(first**2 @ noise) ** 0.5
     squared = float(second @ psi) - capability**2
-    squared_se = float((second - 2 * capability * first) ** 2 @ noise) ** 0.5
+    by_share = second - 2 * capability * first
+    squared_se = float(by_share**2 @ noise) ** 0.5
     if psi.min() == psi.max() and psi[0] in {0.0, 1.0}:
         squared = np.nan
     elif squared < 1e-12 * h[-1] ** 2:  # a rounding error
@@ -277,10 +274,12 @@ def _best(data: Answered, rows: NDArray[np.intp], edges: Array, level: float) ->
     trials = data.answers.trials[rows]
     number = range_of(edges, data.difficulty)
     n_ranges = len(edges) - 1
+    alpha = (1 - level) / n_ranges
+    answered = (trials > 0).any(axis=0)
     ranges = []
     for k in range(n_ranges):
-        items = np.flatnonzero((number == k) & (trials > 0).any(axis=0))
-        leaders, accuracy = leaders_of(share[:, items], trials[:, items], (1 - level) / n_ranges)
+        items = np.flatnonzero((number == k) & answered)
+        leaders, accuracy = leaders_of(share[:, items], trials[:, items], alpha)
         labels = tuple(data.respondents[rows[leader]] for leader in leaders)
         alone = len(labels) == 1 < len(rows)
         ranges.append(
@@ -295,10 +294,10 @@ def _best(data: Answered, rows: NDArray[np.intp], edges: Array, level: float) ->
                 "winner": labels[0] if alone else None,
             }
         )
-    table = pd.DataFrame(ranges, pd.RangeIndex(1, n_ranges + 1, name="range"))
-    # None stays None, whatever type pandas chooses
-    objects = {name: [row[name] for row in ranges] for name in ("best", "winner")}
-    return table.assign(**pd.DataFrame(objects, table.index, dtype=object))
+    table = pd.DataFrame(ranges, pd.RangeIndex(1, n_ranges + 1, name="range"), dtype=object)
+    labelled = ["best", "leaders", "winner"]  # None stays None, whatever type pandas chooses
+    numbers = table.drop(columns=labelled).infer_objects()
+    return table.assign(**numbers)
 
 
 def leaders_of(share: Array, trials: Array, alpha: float) -> tuple[NDArray[np.intp], float]:
@@ -312,7 +311,8 @@ def leaders_of(share: Array, trials: Array, alpha: float) -> tuple[NDArray[np.in
     n_items = (trials > 0).sum(axis=1)
     if not n_items.any():
         return np.arange(0), np.nan
-    mean = np.where(n_items > 0, share.sum(axis=1) / np.maximum(n_items, 1), -1.0)
+    mean = share.sum(axis=1) / np.maximum(n_items, 1)
+    mean[n_items == 0] = -1.0
     best = int(np.argmax(mean))
     both = (trials > 0) & (trials[best] > 0)
     ahead = np.where(both, share[best] - share, 0.0)

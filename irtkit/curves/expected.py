@@ -196,19 +196,24 @@ def _expectation(original: Part, new: Part, level: float) -> dict[str, Any]:
     x = np.vander(new.difficulty, 2, increasing=True)
     n_items = len(x)
     p = logistic(x @ beta)
-    gradient = p * (1 - p) @ x / n_items
-    of_answers = dispersion * (p * (1 - p) / new.trials).sum() / n_items**2
+    variance = p * (1 - p)
+    gradient = variance @ x / n_items
+    of_answers = dispersion * (variance / new.trials).sum() / n_items**2
     sd = np.sqrt(gradient @ covariance @ gradient + of_answers)
     accuracy = new.share.mean()
     expected = p.mean()
     log_odds = logit(expected)
     se = sd / (expected * (1 - expected))
     bounded = (accuracy * n_items + 0.5) / (n_items + 1)
-    p_value = 2 * ndtr(-abs(logit(bounded) - log_odds) / se)
+    z = (logit(bounded) - log_odds) / se
+    p_value = 2 * ndtr(-abs(z))
     deviate = ndtri((1 + level) / 2)
-    falls = -beta[1] > deviate * covariance[1, 1] ** 0.5
+    shift = np.nan
+    if -beta[1] > deviate * covariance[1, 1] ** 0.5:
+        shift = _shift(x @ beta, bounded) / -beta[1]
     easiest = original.difficulty.min()
     hardest = original.difficulty.max()
+    beyond = (new.difficulty < easiest) | (new.difficulty > hardest)
     return {
         "n_items": n_items,
         "accuracy": accuracy,
@@ -217,11 +222,11 @@ def _expectation(original: Part, new: Part, level: float) -> dict[str, Any]:
         "expected_high": logistic(log_odds + deviate * se),
         "p_value": p_value,
         "alarm": p_value < 1 - level,
-        "shift": _shift(x @ beta, bounded) / -beta[1] if falls else np.nan,
+        "shift": shift,
         "original_accuracy": original.share.mean(),
         "difficulty": new.difficulty.mean(),
         "original_difficulty": original.difficulty.mean(),
-        "beyond": ((new.difficulty < easiest) | (new.difficulty > hardest)).mean(),
+        "beyond": beyond.mean(),
     }
 
 
@@ -229,5 +234,8 @@ def _shift(log_odds: Array, accuracy: float) -> float:
     """Fall of all log-odds at which an accuracy is expected."""
     from scipy.optimize import brentq
 
+    def excess(fall: float) -> float:
+        return float(logistic(log_odds - fall).mean() - accuracy)
+
     reach = np.abs(log_odds).max() + np.log(4 * (len(log_odds) + 1))
-    return float(brentq(lambda fall: logistic(log_odds - fall).mean() - accuracy, -reach, reach))
+    return float(brentq(excess, -reach, reach))

@@ -263,7 +263,8 @@ def _status(right: Any, x: Any) -> str:
 
     if np.linalg.matrix_rank(x) < x.shape[1]:
         return "collinear"
-    signed = np.where(right > 0, 1.0, -1.0)[:, None] * x
+    sign = np.where(right > 0, 1.0, -1.0)
+    signed = sign[:, None] * x
     solved = linprog(-signed.sum(axis=0), -signed, np.zeros(len(signed)), bounds=(-1, 1))
     # the distance from a plane is relative to the largest covariates
     return "unbounded" if -float(solved.fun or 0) > 1e-6 else "ok"

@@ -21,7 +21,7 @@ from irtkit.data.patterns import blocks
 from irtkit.data.slopes import false_discovery
 from irtkit.diagnostics.fitted import Fitted, fitted, rise_by_logit
 from irtkit.fitting import refitted, result_for
-from irtkit.irf import logistic, softplus
+from irtkit.irf import logistic, outer, softplus
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -501,7 +501,7 @@ def _deviations(parts: Fitted, cells: NDArray[np.int8], p: Array) -> tuple[Array
     answered = cells >= 0
     w = np.log(p) - np.log1p(-p)
     r = rise / variance
-    squares = slopes[:, :, None] * slopes[:, None, :]
+    squares = outer(slopes, slopes)
     information = np.tensordot(rise * r * answered, squares, 1)
     crossed = (rise * w * answered) @ slopes
     least = _LEAST * np.eye(slopes.shape[1])

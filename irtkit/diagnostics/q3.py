@@ -15,6 +15,7 @@ from irtkit.checks import check_number, check_whole
 from irtkit.data.patterns import blocks
 from irtkit.diagnostics.fitted import fitted, rise_by_logit
 from irtkit.fitting import result_for
+from irtkit.irf import outer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,7 +169,7 @@ def _expected(parts: Fitted, items: Places, others: Places) -> Array:
     # Posterior variance of abilities at every node.
     answered = (parts.cells >= 0).mean()
     precision: Any = np.linalg.inv(parts.correlation)
-    squares = slopes[:, :, None] * slopes[:, None, :]
+    squares = outer(slopes, slopes)
     for block in blocks(len(slopes), len(nodes)):
         items_here = parts.items.chosen(block)
         p = items_here.probability(nodes)

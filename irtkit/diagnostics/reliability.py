@@ -24,6 +24,7 @@ import numpy as np
 from irtkit.checks import as_numbers, check_number, check_whole
 from irtkit.data.patterns import blocks
 from irtkit.fitting import result_for
+from irtkit.irf import outer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,7 +115,7 @@ class Along(NamedTuple):
             # what also could be about further axes
             p = self.parameters.probability(theta[rows])
             weight = p * (1 - p) * self.worth
-            squares = self.others[:, :, None] * self.others[:, None, :]
+            squares = outer(self.others, self.others)
             precision = np.eye(self.others.shape[1]) + np.tensordot(weight, squares, 1)
             crossed = (weight * self.parameters.discrimination) @ self.others
             explained = np.linalg.solve(precision, crossed[:, :, None])[:, :, 0]
@@ -260,7 +261,7 @@ def _mean_information(items: ItemParameters, theta: Array, weight: Array) -> Arr
     total = np.zeros(items.n_items)
     for rows in blocks(len(theta), items.n_items):
         total += weight[rows] @ items.information(theta[rows])
-    return total / weight.sum()
+    return np.asarray(total / weight.sum())
 
 
 def _fewest(information: Array) -> NDArray[np.intp]:

@@ -115,7 +115,7 @@ def curve_axes(result: FitResult) -> tuple[Picture, Array, slice]:
     points = np.linspace(axis.low, axis.high, _LAYOUT.curve_points)
     ability = np.unique([*points, low, high])
     first, last = np.searchsorted(ability, [low, high])
-    inside = slice(first, last + 1)
+    inside = slice(int(first), int(last) + 1)
     caption = caption_of(counted(result.n_answering, "system"))
     return Picture("", axis, _SHARES, caption=caption), ability, inside
 
@@ -394,8 +394,10 @@ def ability_scatter(result: FitResult, x: str | None = None, y: str | None = Non
         reaches.append(f"±{Z95 * errors.mean():.2f}")
     n_systems = caption_of(counted(len(result.best_first), "system"))
     caption = f"{n_systems} Intervals (95%) are {' and '.join(reaches)} on average."
-    dots = Mark("cloud", "item", *values, name="systems")
-    return Picture("Two abilities of systems", *axes, (dots,), caption)
+    of_x, of_y = values
+    x_axis, y_axis = axes
+    dots = Mark("cloud", "item", of_x, of_y, name="systems")
+    return Picture("Two abilities of systems", x_axis, y_axis, (dots,), caption)
 
 
 def wright_map(result: FitResult, ability: str | None = None) -> Picture:

@@ -49,11 +49,16 @@ class State(NamedTuple):
         """State before the first item."""
         nodes = nodes_for(items.chosen(pool))
         of_all = items.probability(nodes.theta)
-        prior = Posterior.of(np.zeros((len(answered), len(nodes.theta))), nodes)
-        by_node = answered @ of_all.T
-        noise = answered @ (of_all * (1 - of_all)).T
-        p = np.clip(of_all[:, pool], _LEAST, 1 - _LEAST)
-        return cls(prior, by_node, noise, np.zeros(len(answered)), answered[:, pool] > 0, p)
+        n = len(answered)
+        variance = of_all * (1 - of_all)
+        return cls(
+            posterior=Posterior.of(np.zeros((n, len(nodes.theta))), nodes),
+            by_node=answered @ of_all.T,
+            noise=answered @ variance.T,
+            right=np.zeros(n),
+            left=answered[:, pool] > 0,
+            p=np.clip(of_all[:, pool], _LEAST, 1 - _LEAST),
+        )
 
     @property
     def moments(self) -> tuple[Array, Array]:
@@ -64,14 +69,19 @@ class State(NamedTuple):
     @property
     def criterion(self) -> Array:
         """Variance that each item of the pool is expected to leave, infinite if it was asked."""
-        posterior, by_node, p = self.posterior.weights, self.by_node, self.p
-        weighed = posterior * by_node
+        posterior = self.posterior.weights
+        p = self.p
+        weighed = posterior * self.by_node
         right = posterior @ p
+        of_item = posterior @ p**2
+        with_item = weighed @ p
         # M without the item, over the posterior and if the item is right
-        square = (weighed * by_node).sum(axis=1)[:, None] - 2 * weighed @ p + posterior @ p**2
-        if_right = weighed @ p - posterior @ p**2
-        if_wrong = weighed.sum(axis=1)[:, None] - right - if_right
-        noise = (posterior * self.noise).sum(axis=1)[:, None] - posterior @ (p * (1 - p))
+        square = (weighed * self.by_node).sum(axis=1, keepdims=True)
+        square = square - 2 * with_item + of_item
+        if_right = with_item - of_item
+        if_wrong = weighed.sum(axis=1, keepdims=True) - right - if_right
+        noise = (posterior * self.noise).sum(axis=1, keepdims=True)
+        noise = noise - (right - of_item)
         explained = if_right**2 / np.maximum(right, 1e-300)
         explained += if_wrong**2 / np.maximum(1 - right, 1e-300)
         return np.where(self.left, square - explained + noise, np.inf)
@@ -79,11 +89,17 @@ class State(NamedTuple):
     def after(self, items: Any, answers: Array) -> State:
         """Return what is known after the answers (0 to 1) to an item each."""
         asked = self.p[:, items].T
-        likelihood = answers[:, None] * asked + (1 - answers[:, None]) * (1 - asked)
+        right = answers[:, None]
+        likelihood = right * asked + (1 - right) * (1 - asked)
         left = self.left.copy()
         left[np.arange(len(left)), items] = False
-        rest = self.by_node - asked, self.noise - asked * (1 - asked)
-        return State(self.posterior.after(likelihood), *rest, self.right + answers, left, self.p)
+        return self._replace(
+            posterior=self.posterior.after(likelihood),
+            by_node=self.by_node - asked,
+            noise=self.noise - asked * (1 - asked),
+            right=self.right + answers,
+            left=left,
+        )
 
 
 class StateOfSeveral(NamedTuple):
@@ -135,7 +151,8 @@ class StateOfSeveral(NamedTuple):
         of_pool = slopes[self.pool]
         weight = weight[:, self.pool]
         with_score = along @ of_pool.T  # a'Vg
-        of_itself = weight * ((of_pool @ covariance) * of_pool).sum(axis=2)  # w a'Va
+        own_variance = ((of_pool @ covariance) * of_pool).sum(axis=2)  # a'Va
+        of_itself = weight * own_variance
         with_rest = with_score - of_itself
         explained = weight * with_rest**2 / (1 + of_itself)
         change = weight * (of_itself - 2 * with_score - 1) - explained
@@ -144,8 +161,10 @@ class StateOfSeveral(NamedTuple):
     def after(self, items: Any, answers: Array) -> StateOfSeveral:
         """Return what is known after the answers (0 to 1) to an item each."""
         rows = np.arange(len(answers))
-        share, asked = self.share.copy(), self.asked.copy()
-        unasked, left = self.unasked.copy(), self.left.copy()
+        share = self.share.copy()
+        asked = self.asked.copy()
+        unasked = self.unasked.copy()
+        left = self.left.copy()
         share[rows, items] = answers
         asked[rows, items] = 1
         unasked[rows, self.pool[items]] = 0
@@ -181,7 +200,8 @@ def cross_validated(selection: Selection) -> Tried:
     generator = np.random.default_rng(selection.seed)
     errors, variances, fixed = [], [], []
     for fold in selection.held:
-        enough = selection.cells.answered[fold.rows][:, fold.ranking].sum(axis=1) >= k
+        answered = selection.cells.answered[np.ix_(fold.rows, fold.ranking)]
+        enough = answered.sum(axis=1) >= k
         size = max(1, round(share * len(fold.rows)))
         cells = selection.cells.chosen(generator.permutation(fold.rows[enough])[:size])
         if not len(cells.right):
@@ -330,7 +350,8 @@ class AdaptiveTest:
         """Interval of the score, within what the answers so far leave possible."""
         from scipy.special import ndtri
 
-        half_width = np.array([float(ndtri((1 + self._level) / 2)) * self.error])
+        quantile = float(ndtri((1 + self._level) / 2))
+        half_width = np.array([quantile * self.error])
         n_asked = np.array([len(self.asked)])
         score = np.array([self.expected_score])
         _, low, high = bounded(self._state.right, n_asked, self._n_items, score, half_width)
@@ -427,10 +448,6 @@ def adaptive(
         tried = selection.tried
         order = "adaptive" if tried.error <= tried.fixed_error else "fixed"
         if order == "fixed":
-            values = {
-                "n": len(selection.items),
-                "fixed": tried.fixed_error,
-                "adaptive": tried.error,
-            }
-            warn(Finding("fixed-order", "warning", values))
+            values = {"n": len(selection.items), "fixed": tried.fixed_error}
+            warn(Finding("fixed-order", "warning", {**values, "adaptive": tried.error}))
     return AdaptiveTest(selection, order, error, level)

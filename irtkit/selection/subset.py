@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.abilities.bank import ItemBank
-from irtkit.calibration.result import FitResult
 from irtkit.capabilities import limit_of
 from irtkit.checks import check_seed, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.calibrated import CalibratedItems
+    from irtkit.calibration.result import FitResult
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
     from irtkit.responses.columns import Names
@@ -104,12 +104,10 @@ class ItemCovariance(NamedTuple):
             places = np.flatnonzero(result.parameters.known & kept)
             settings: Any = flag_items.__kwdefaults__
             flags = flagged(result, **settings)[0]
-            uninformative = flags["reasons"].map(
-                lambda reasons: not UNINFORMATIVE.isdisjoint(reasons)
-            )
-            left_out = (flags["called"] | uninformative).to_numpy(dtype=bool)
+            informative = flags["reasons"].map(UNINFORMATIVE.isdisjoint).astype(bool)
+            left_out = flags.index[flags["called"].astype(bool) | ~informative]
             labels = np.array(result.item_labels)[places]
-            allowed = ~np.isin(labels, flags.index[left_out])
+            allowed = ~np.isin(labels, left_out)
         else:
             places = like.places
             allowed = like.allowed
@@ -134,18 +132,20 @@ class ItemCovariance(NamedTuple):
         answers = np.asarray(cells.right, dtype=np.float32)
         for row in np.flatnonzero((cells.tried == 0).any(axis=1)):
             missing = cells.tried[row] == 0
-            answers[row, missing] = result.expected(rows[row : row + 1], places[missing])[0]
+            (expected,) = result.expected(rows[row : row + 1], places[missing])
+            answers[row, missing] = expected
         return cls(places, allowed, items, rising, p, weight / weight.sum(), answers)
 
     def factored(self) -> tuple[Single, Array]:
         """F and the diagonal of D."""
-        p, weight = self.p, self.weight
-        n, n_items = self.answers.shape
-        factor = np.empty((n_items, n + len(weight)), dtype=np.float32)
-        spread = np.sqrt((1 - _TUNED.alpha) / max(n - 1, 1))
-        factor[:, :n] = ((self.answers - self.answers.mean(axis=0)) * np.float32(spread)).T
-        factor[:, n:] = ((p - weight @ p) * np.sqrt(_TUNED.alpha * weight)[:, None]).T
-        return factor, _TUNED.alpha * (weight @ (p * (1 - p)))
+        p = self.p
+        alpha = _TUNED.alpha
+        centred = self.answers - self.answers.mean(axis=0)
+        spread = np.sqrt((1 - alpha) / max(len(centred) - 1, 1))
+        by_answers = centred * np.float32(spread)
+        by_model = (p - self.weight @ p) * np.sqrt(alpha * self.weight)[:, None]
+        factor = np.concatenate([by_answers, by_model.astype(np.float32)]).T
+        return np.ascontiguousarray(factor), alpha * (self.weight @ (p * (1 - p)))
 
     def ranking(self, k: int, among: NDArray[np.bool_] | None = None) -> Places:
         """Places of the k items to ask first, best first, or fewer if no more may be asked.
@@ -159,7 +159,8 @@ class ItemCovariance(NamedTuple):
         with_mean = (factor @ factor.sum(axis=0)).astype(np.float64) + noise
         # this share is rounding error of 32-bit sums
         least = np.maximum(1e-6 * variance, np.finfo(np.float64).tiny)
-        columns, taken = np.empty((min(k, n_items), n_items)), []
+        columns = np.empty((min(k, n_items), n_items))
+        taken = []
         left = self.allowed & self.rising
         for step in range(len(columns)):
             left &= variance > least
@@ -170,10 +171,11 @@ class ItemCovariance(NamedTuple):
             if among is not None and not among[pivot]:
                 break
             before = columns[:step]
+            sd = np.sqrt(variance[pivot])
             column = factor @ factor[pivot] - before.T @ before[:, pivot]
             column[pivot] += noise[pivot]
-            column /= np.sqrt(variance[pivot])
-            with_mean -= column * (with_mean[pivot] / np.sqrt(variance[pivot]))
+            column /= sd
+            with_mean -= column * (with_mean[pivot] / sd)
             variance -= column**2
             columns[step] = column
             left[pivot] = False
@@ -201,7 +203,7 @@ def refits(
         load[fold_of[name]] += sizes[name]
     responses = result.saved_responses
     fixed = None
-    if isinstance(result, FitResult) and result.anchors is not None:
+    if result.anchors is not None:
         fixed = result.items[result.anchors.fixed]
     for number in range(len(load)):
         held = scored[fold_of[codes] == number]
@@ -264,9 +266,8 @@ class Selection(Printed):
                 first = fold.ranking[:size]
                 score, of_score = expected_scores(fold.items, cells, first)
                 of_fold, scale = cells.weights(first)
-                folds.append(
-                    np.stack([scale * (score - cells.score), scale**2 * of_score, of_fold])
-                )
+                off = scale * (score - cells.score)
+                folds.append(np.stack([off, scale**2 * of_score, of_fold]))
             error, variance, weight = np.concatenate(folds, axis=1)
             misfit = np.sqrt(added_variance(error, variance, weight))
             model_error = np.sqrt(weighted_mean(variance, weight))
@@ -298,7 +299,8 @@ class Selection(Printed):
             return
         misfit = self._table["misfit"].to_numpy() ** 2
         places = self.places
-        ends = np.array([end_of(self.result, places[: k + 1]) for k in range(len(places))])
+        numbers = range(1, len(places) + 1)
+        ends = np.array([end_of(self.result, places[:n]) for n in numbers])
         save_items(path, items, np.array(self._sizes), misfit, ends)
 
     def without(self, removed: Iterable[str]) -> Selection:
@@ -338,7 +340,8 @@ class Selection(Printed):
         items = items_for_scores(self.result)
         if isinstance(items, ItemBank):
             return replace(items.chosen(self.covariance.places), selected=True)
-        counted = np.isin(np.arange(len(self.result.item_labels)), self.covariance.places)
+        counted = np.zeros(len(self.result.item_labels), bool)
+        counted[self.covariance.places] = True
 
         def misfit(known: NDArray[np.bool_], asked: Places, *, of_all: bool) -> float:
             """Variance that the model does not explain, cross-validated for the first items."""
@@ -392,7 +395,8 @@ class Selection(Printed):
         if self.result.n_abilities > 1:
             columns = ["rank", "average_error", "p_negative"]
         errors = self._table["expected_error"]
-        listed = ", ".join(f"{n} items {100 * error:.2f}" for n, error in errors.items())
+        by_size = [f"{n} items {100 * error:.2f}" for n, error in errors.items()]
+        listed = ", ".join(by_size)
         sentences = [
             f"{len(self.items)} of {len(self.covariance.places)} items",
             f"error of the score in percentage points, cross-validated (RMSE): {listed}",

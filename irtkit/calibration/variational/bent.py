@@ -24,7 +24,7 @@ from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.variational.target import Point
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items, normal_rule
+from irtkit.irf import Items, normal_rule, outer
 from irtkit.quadrature import Grid
 from irtkit.quadrature.engines import posterior_weights
 
@@ -93,7 +93,8 @@ class Bent(NamedTuple):
         share = hermevander(z, len(_NODES) - 1) @ _TO_NODES
         own = np.einsum("...jg,jgk->...jk", share, self.own)
         factor = np.einsum("...jg,jgkl->...jkl", share, self.factor)
-        own[..., :2] += (factor @ deviates[..., :2, None])[..., 0]
+        moved = factor @ deviates[..., :2, None]
+        own[..., :2] += moved[..., 0]
         return own
 
 
@@ -114,7 +115,8 @@ class ItemLikelihoods(NamedTuple):
         grid = Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in sds]))
         starts = np.arange(0, nodes.n_nodes, -(-nodes.n_nodes // _TUNED.most_nodes))
         density = np.exp(grid.log_weights[0]) + 1e-300
-        theta = np.add.reduceat(nodes.theta * density, starts) / np.add.reduceat(density, starts)
+        total = np.add.reduceat(nodes.theta * density, starts)
+        theta = total / np.add.reduceat(density, starts)
         weights = np.zeros((2, len(parameters), len(theta), len(theta)), dtype=np.float32)
         for part in posterior_weights(patterns, items, grid, np.float32):
             counted = np.add.reduceat(part.counted, starts).T
@@ -126,7 +128,8 @@ class ItemLikelihoods(NamedTuple):
                 tried = counted[here].sum(axis=0)
                 if part.answered is not None:
                     tried = part.answered[here].T @ counted[here]
-                weights[..., k] += np.stack([right, np.maximum(tried - right, 0.0)])
+                wrong = np.maximum(tried - right, 0.0)
+                weights[..., k] += np.stack([right, wrong])
         counts = weights.sum(axis=2)
         enough = (counts >= _TUNED.least_count)[:, :, None]
         weights /= np.where(enough, counts[:, :, None], 1.0)
@@ -137,10 +140,12 @@ class ItemLikelihoods(NamedTuple):
 
     def at(self, parameters: Array, items: slice) -> Array:
         """Log-likelihoods less those at P̂ of some items, at parameters (n_items, n, 3)."""
-        curves = _right_and_wrong(parameters, self.theta)
-        parts = zip(curves, self.weights[:, items], self.counts[:, items, :, None], strict=True)
-        of_sides = (np.log(p @ weights) @ counts for p, weights, counts in parts)
-        return np.asarray(sum(of_sides))[..., 0]
+        value = np.zeros((*parameters.shape[:2], 1))
+        for side, p in enumerate(_right_and_wrong(parameters, self.theta)):
+            weights = self.weights[side, items]
+            counts = self.counts[side, items, :, None]
+            value += np.log(p @ weights) @ counts
+        return value[..., 0]
 
 
 def _right_and_wrong(parameters: Array, theta: Array) -> tuple[Array, Array]:
@@ -186,8 +191,8 @@ def _level(ridges: Ridges, target: Target) -> tuple[float, float]:
         return float(-evidence - density.at(np.asarray(level)).value)
 
     level = float(minimize_scalar(loss, bounds=_TUNED.levels, method="bounded").x)
-    around = [loss(level + _TUNED.apart * k) for k in (-1, 0, 1)]
-    curvature = np.diff(around, 2)[0] / _TUNED.apart**2
+    around = [level - _TUNED.apart, level, level + _TUNED.apart]
+    curvature = np.diff([*map(loss, around)], 2)[0] / _TUNED.apart**2
     return level, 1 / math.sqrt(max(curvature, 1.0))
 
 
@@ -220,15 +225,14 @@ def bent_posterior(
     points = []
     for deviates, common in guide.deviates(batches.seed):
         s = root @ common
-        points.append(
-            Point(bent.at(deviates) - guide.loading @ s, guide.shared + s[: guide.shared.size])
-        )
+        own = bent.at(deviates) - guide.loading @ s
+        points.append(Point(own, guide.shared + s[: guide.shared.size]))
     parameters = np.stack([target.coordinates.parameters(point) for point in points])
     _, gradients = batches.evaluate(parameters, nodes)
     _, gradient = target.mean_gradient(points, parameters, gradients)
     by_coordinates = [target.of_coordinates(point)[1] for point in points]
-    own = gradient.own + np.mean(by_coordinates, axis=0)
-    step = guide.natural(Point(own, gradient.shared))
+    by_own = gradient.own + np.mean(by_coordinates, axis=0)
+    step = guide.natural(Point(by_own, gradient.shared))
     if chance_is_learned:
         # the chance level is uncertain: a mixture over its posterior
         level, sd = _level(ridges, target)
@@ -236,7 +240,7 @@ def bent_posterior(
         log_mass = logsumexp(parts, axis=0, b=NODE_WEIGHTS[:, None, None])
         bent = _at_quantiles(ridges._replace(log_mass=log_mass))
     bent = bent._replace(own=bent.own + step.own[:, None])
-    return guide._replace(own=guide.own + step.own, shared=guide.shared + step.shared), bent
+    return guide.moved(step), bent
 
 
 def _tabulated(state: State, batches: Batches) -> Ridges:
@@ -256,16 +260,19 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, block: sli
     factor = guide.factor[block][:, [2, 0, 1]]
     n = len(_LOGITS)
     guessing_first = np.linalg.cholesky(factor @ factor.transpose(0, 2, 1))
-    logits = own[:, 2, None] + guessing_first[:, :1, 0] * _LOGITS
-    mean = own[:, None, :2] + guessing_first[:, None, 1:, 0] * _LOGITS[:, None]
+    moved_together = guessing_first[:, None, :, 0] * _LOGITS[:, None]
+    logits = own[:, 2:] + moved_together[..., 0]
+    mean = own[:, None, :2] + moved_together[..., 1:]
     root = np.repeat(guessing_first[:, None, 1:, 1:], n, axis=1)
 
     def log_density(points: Array) -> Array:
         """Log densities at points around slope and intercept at each logit."""
         at = np.empty((*logits.shape, len(points), 3))
-        at[..., :2] = mean[:, :, None] + np.einsum("jgkl,pl->jgpk", root, points)
+        moved = np.einsum("jgkl,pl->jgpk", root, points)
+        at[..., :2] = mean[:, :, None] + moved
         at[..., 2] = logits[:, :, None]
-        places = np.repeat(np.arange(len(guide.own))[block], n * len(points))
+        items = np.arange(len(guide.own))[block]
+        places = np.repeat(items, n * len(points))
         repeated = target.chosen(places)
         point = Point(at.reshape(-1, 3), guide.shared)
         parameters = repeated.coordinates.parameters(point)
@@ -277,20 +284,24 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, block: sli
     for _ in range(_TUNED.steps):  # Newton steps with expected derivatives (Stein 1981)
         weighted = log_density(points) * weights
         size, axes = np.linalg.eigh(-np.einsum("jgp,pkl->jgkl", weighted, squares))
-        axes /= np.sqrt(np.clip(size, 1 / _TUNED.most_change, _TUNED.most_change))[:, :, None]
-        step = axes @ (axes.swapaxes(2, 3) @ (weighted @ points)[..., None])
-        step /= np.maximum(1.0, np.linalg.norm(step, axis=2, keepdims=True) / _TUNED.longest)
+        bounded = np.clip(size, 1 / _TUNED.most_change, _TUNED.most_change)
+        axes /= np.sqrt(bounded)[:, :, None]
+        gradient = weighted @ points
+        step = axes @ (axes.swapaxes(2, 3) @ gradient[..., None])
+        length = np.linalg.norm(step, axis=2, keepdims=True)
+        step /= np.maximum(1.0, length / _TUNED.longest)
         mean = mean + (root @ step)[..., 0]
         root = root @ axes
     points, weights = _DENSE
-    length = (points**2).sum(axis=1)
-    value = log_density(points) + 0.5 * length + np.log(weights)
+    log_normal = np.log(weights) + (points**2).sum(axis=1) / 2
+    value = log_density(points) + log_normal
     log_mass = logsumexp(value, axis=2)
     share = np.exp(value - log_mass[..., None])
     log_mass += np.linalg.slogdet(root)[1]
     off = share @ points
     spread = np.einsum("jgp,pk,pl->jgkl", share, points, points)
-    spread -= off[..., :, None] * off[..., None, :] - 1e-9 * np.eye(2)
+    spread -= outer(off, off)
+    spread += 1e-9 * np.eye(2)
     mean = mean + (root @ off[..., None])[..., 0]
     factor = np.linalg.cholesky(root @ spread @ root.swapaxes(2, 3))
     return Ridges(logits, log_mass, mean, factor)
@@ -304,5 +315,6 @@ def _at_quantiles(ridges: Ridges) -> Bent:
     tails = ndtr(_NODES)
     places = np.stack([np.interp(tails, of_item, _PLACES) for of_item in below])
     shares = _SPLINE(places)
-    at_nodes = np.concatenate([ridges.mean, ridges.logits[..., None]], axis=2)
-    return Bent(shares @ at_nodes, np.einsum("jfg,jgkl->jfkl", shares, ridges.factor))
+    at_logits = np.concatenate([ridges.mean, ridges.logits[..., None]], axis=2)
+    factor = np.einsum("jfg,jgkl->jfkl", shares, ridges.factor)
+    return Bent(shares @ at_logits, factor)

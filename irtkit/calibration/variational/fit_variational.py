@@ -144,14 +144,15 @@ def _summary(
     reached = 0.0
     dense = posteriors = batches.posteriors(parameters, state.nodes)
     for _ in range(MOST_REPAIRS):
-        farthest = float((np.abs(dense.mean) + FAR * dense.sd)[real].max())
+        reaches = np.abs(dense.mean) + FAR * dense.sd
+        farthest = float(reaches[real].max())
         if farthest <= reached:
             break
         density = batches.schedule.density(items, batches.problem.engine.patterns, farthest)
         dense = batches.posteriors(parameters, density.nodes(2, 2))
         reached = density.theta[-1]
     log_likelihood = float(dense.log_marginal[real].sum())
-    error = abs(log_likelihood - float(posteriors.log_marginal[real].sum()))
+    by_nodes = float(posteriors.log_marginal[real].sum())
     return Estimates(
         items=items,
         covariances=covariance if settings.standard_errors else None,
@@ -166,7 +167,7 @@ def _summary(
         n_iterations=len(state.trace),
         trace_rows=np.array(state.trace, dtype=np.float64).reshape(-1, 5),
         nodes=state.nodes,
-        quadrature_error=error,
+        quadrature_error=abs(log_likelihood - by_nodes),
         trial_correlation=settings.trial_correlation,
         posterior=Posterior(
             item_labels=responses.items,

@@ -19,6 +19,7 @@ import numpy as np
 
 from irtkit.calibration.standard_errors import System, minus_missing_information
 from irtkit.calibration.variational.target import Point
+from irtkit.irf import outer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,11 @@ class Guide(NamedTuple):
     def mean(self) -> Point:
         """The mean as a point."""
         return Point(self.own, self.shared)
+
+    def moved(self, step: Point, rate: float = 1.0) -> Guide:
+        """Return the guide with its mean moved by part of a step."""
+        own = self.own + rate * step.own
+        return self._replace(own=own, shared=self.shared + rate * step.shared)
 
     def at(self, own: Array, common: Array) -> Point:
         """Point at standard normal deviates of items, (n_items, k), and of s, (r,)."""
@@ -100,12 +106,14 @@ class Guide(NamedTuple):
     def entropy(self) -> float:
         """Differential entropy in nats."""
         n = len(self.shared)
-        size = self.own.size + len(self.shared)
+        size = self.mean.size
         head = self.common[:n, :n]
         side = self.common[:n, n:]
         # covariance of shifts given what is shared, and the loading in units of the factors
-        rest = self.common[n:, n:] - side.T @ np.linalg.solve(head, side)
-        inner = np.linalg.solve(self.factor, self.loading[:, :, n:]).reshape(self.own.size, -1)
+        explained = side.T @ np.linalg.solve(head, side)
+        rest = self.common[n:, n:] - explained
+        inner = np.linalg.solve(self.factor, self.loading[:, :, n:])
+        inner = inner.reshape(self.own.size, -1)
         total = 0.5 * size * (1 + math.log(2 * math.pi))
         total += np.log(np.einsum("jkk->jk", self.factor)).sum()
         total += 0.5 * np.linalg.slogdet(head)[1]
@@ -152,15 +160,17 @@ def information_at(target: Target, points: list[Point], systems: list[System]) -
 
 def _information(target: Target, point: Point, system: System) -> Information:
     coordinates = target.coordinates
-    n = target.coordinates.n_shared
+    n = coordinates.n_shared
     by_own, by_shared = coordinates.jacobian(point)
     back = by_own.transpose(0, 2, 1)
     prior = target.coupled(point, coordinates.parameters(point))
     blocks = system.item_blocks + prior.blocks
     hyper = slice(2 - n, 2)
-    with_hyper = blocks @ by_shared + prior.border[:, :, hyper]
-    corner = np.einsum("jkr,jks->rs", by_shared, with_hyper) + prior.corner[hyper, hyper]
-    corner += np.einsum("jkr,jks->rs", prior.border[:, :, hyper], by_shared)
+    border = prior.border[:, :, hyper]
+    with_hyper = blocks @ by_shared + border
+    corner = np.einsum("jkr,jks->rs", by_shared, with_hyper)
+    corner += prior.corner[hyper, hyper]
+    corner += np.einsum("jkr,jks->rs", border, by_shared)
     beside = np.einsum("jkr,jks->rs", by_shared, system.coupling)
     return Information(
         back @ blocks @ by_own,
@@ -199,14 +209,15 @@ def guide_of(
     # the information about what is shared is positive definite but for rounding
     scale = np.sqrt(np.maximum(np.diag(rest), _ROUNDING))
     values, vectors = np.linalg.eigh(_symmetric(rest / np.outer(scale, scale)))
-    root = vectors / np.sqrt(np.maximum(values, _ROUNDING)) / scale[:, None]
+    vectors /= np.sqrt(np.maximum(values, _ROUNDING))
+    root = vectors / scale[:, None]
     return Guide(mean.own, mean.shared, factor, loading, root @ root.T)
 
 
 def _positive(own: Array) -> Array:
     """Information of each item, its eigenvalues held above 0 (for guessing they may be below)."""
     scale = np.sqrt(np.maximum(np.einsum("jkk->jk", own), _ROUNDING))
-    scales = scale[:, :, None] * scale[:, None, :]
+    scales = outer(scale, scale)
     values, vectors = np.linalg.eigh(_symmetric(own / scales))
     if values.min() > _LEAST_INFORMATION:
         return own
@@ -223,7 +234,8 @@ def _rotations(generator: np.random.Generator, n_items: int, k: int) -> Array:
         angle = generator.uniform(0.0, 2 * math.pi, n_items)
         cos = np.cos(angle)
         sin = np.sin(angle)
-        return np.stack([np.stack([cos, -sin], 1), np.stack([sin, cos], 1)], 1)
+        rows = np.stack([cos, -sin, sin, cos], axis=1)
+        return rows.reshape(-1, 2, 2)
     turned = np.linalg.qr(generator.normal(size=(n_items, k, k)))[0]
     # a factorisation has fixed signs, which would move all items together
     return turned * generator.choice((-1.0, 1.0), size=(n_items, 1, k))

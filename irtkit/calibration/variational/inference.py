@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -102,16 +102,17 @@ class Batches:
         for marginal in self.marginals(nodes):
             expected = expected_of(marginal.engine.patterns, items, marginal.grid(items))
             by_batch.append([system_of(i, expected, (1.0, synthetic_sd(i))) for i in at])
-        return [
-            System(*(sum(parts) for parts in zip(*systems, strict=True)))
-            for systems in zip(*by_batch, strict=True)
-        ]
+        of_points = []
+        for systems in zip(*by_batch, strict=True):
+            sums: Any = map(sum, zip(*systems, strict=True))
+            of_points.append(System(*sums))
+        return of_points
 
     def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of each respondent."""
         items = Items(*parameters.T)
         by_batch = [marginal.posteriors(items) for marginal in self.marginals(nodes)]
-        return Posteriors(*(np.concatenate(parts) for parts in zip(*by_batch, strict=True)))
+        return Posteriors(*map(np.concatenate, zip(*by_batch, strict=True)))
 
 
 class Bound(NamedTuple):
@@ -175,7 +176,8 @@ def first_state(target: Target, mean: Point, batches: Batches) -> State:
     parameters = target.coordinates.parameters(mean)
     nodes = batches.nodes_at(parameters)
     systems = batches.systems(parameters, parameters[None], nodes)
-    by_prior = target.expected_prior(mean.own, np.full_like(mean.own, _TUNED.first_sd)).curvature
+    sds = np.full_like(mean.own, _TUNED.first_sd)
+    by_prior = target.expected_prior(mean.own, sds).curvature
     information = information_at(target, [mean], systems)
     guide = guide_of(target, mean, information, np.zeros(len(mean.own)), by_prior)
     return State(target, guide, nodes)
@@ -195,7 +197,7 @@ def maximise_bound(
     covariance may swing around where both stay. One that loses much of the bound is taken back.
     """
     bound = bound_at(state.target, state.guide, batches, state.nodes)
-    slack = _TUNED.slack**2 / 2 * (bound.gradient.own.size + bound.gradient.shared.size)
+    slack = _TUNED.slack**2 / 2 * bound.gradient.size
     rate = 1.0
     change = np.inf
     trace: list[TraceRow] = []
@@ -204,8 +206,9 @@ def maximise_bound(
         before = state
         state = renewed(before, bound, batches)
         step = state.guide.natural(bound.gradient)
-        square = (step.own * bound.gradient.own).sum() + step.shared @ bound.gradient.shared
-        change = math.sqrt(max(float(square), 0.0) / (step.own.size + step.shared.size))
+        gradient = bound.gradient
+        square = (step.own * gradient.own).sum() + step.shared @ gradient.shared
+        change = math.sqrt(max(float(square), 0.0) / step.size)
         number = len(trace) + 1
         n_nodes = state.nodes.n_nodes
         trace.append(TraceRow(number, n_nodes, bound.log_likelihood, change, bound.elbo))
@@ -229,11 +232,13 @@ def maximise_bound(
 def _moved(state: State, step: Point, rate: float, batches: Batches) -> State:
     """The state after part of a step."""
     guide = state.guide
-    size = np.sqrt(np.mean((step.own / guide.sds()) ** 2, axis=1, keepdims=True))
+    squares = (step.own / guide.sds()) ** 2
+    size = np.sqrt(squares.mean(axis=1, keepdims=True))
     own = step.own / np.maximum(size / _TUNED.max_step_sds, 1.0)
-    limit = _TUNED.max_step_sds * np.sqrt(np.diag(guide.common)[: len(step.shared)])
+    variance = np.diag(guide.common)[: len(step.shared)]
+    limit = _TUNED.max_step_sds * np.sqrt(variance)
     shared = np.clip(step.shared, -limit, limit)
-    guide = guide._replace(own=guide.own + rate * own, shared=guide.shared + rate * shared)
+    guide = guide.moved(Point(own, shared), rate)
     nodes = batches.nodes_at(state.target.coordinates.parameters(guide.mean))
     return replace(state, guide=guide, nodes=nodes)
 
@@ -281,9 +286,10 @@ def abilities_of(state: State, batches: Batches) -> Abilities:
         mean[k] = posteriors.mean
         sd[k] = posteriors.sd
         centre = mean[k, real].mean()
-        square = (mean[k, real] - centre) ** 2 + sd[k, real] ** 2
-        unit = np.sqrt(square.mean())
-        scaled[k] = (mean[k] - centre) / unit
+        centred = mean[k] - centre
+        squares = centred**2 + sd[k] ** 2
+        unit = np.sqrt(squares[real].mean())
+        scaled[k] = centred / unit
         scaled_sd[k] = sd[k] / unit
     return Abilities(
         scaled.mean(axis=0),

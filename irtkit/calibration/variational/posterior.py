@@ -15,6 +15,7 @@ from irtkit.calibration.variational.inference import Abilities
 from irtkit.calibration.variational.target import Coordinates, Point
 from irtkit.checks import check_number, check_one_of, check_seed, check_times
 from irtkit.data.patterns import blocks
+from irtkit.irf import outer
 from irtkit.storage import fields_of, with_parts
 
 if TYPE_CHECKING:
@@ -198,13 +199,12 @@ class Posterior:
         generator = np.random.default_rng(seed)
         intervals = []
         for drawn in self._items(generator, self._common(generator, n)):
-            slope = drawn[:, :, 0]
-            intercept = drawn[:, :, 1]
+            slope, intercept, *guessing = np.moveaxis(drawn, 2, 0)
             slope, _ = self._in_units(slope, np.zeros((n, 1)))
             with np.errstate(divide="ignore"):
-                parts = [slope, -intercept / slope, intercept]
-            parts += [drawn[:, :, 2]] if drawn.shape[2] == 3 else []
-            intervals.append(np.concatenate([np.quantile(part, ends, axis=0) for part in parts]))
+                parts = [slope, -intercept / slope, intercept, *guessing]
+            quantiles = [np.quantile(part, ends, axis=0) for part in parts]
+            intervals.append(np.concatenate(quantiles))
         names = ["discrimination", "difficulty", "intercept", "guessing"]
         columns = [f"{name}_{end}" for name in names for end in ("low", "high")]
         table = np.concatenate(intervals, axis=1).T
@@ -239,7 +239,8 @@ class Posterior:
             else:
                 chosen = Bent(bent.own[block], bent.factor[block])
                 at_once = 8 * deviates[0].size
-                own = np.concatenate([chosen.at(deviates[k]) for k in blocks(len(common), at_once)])
+                parts = [chosen.at(deviates[k]) for k in blocks(len(common), at_once)]
+                own = np.concatenate(parts)
             own -= np.einsum("jkr,nr->njk", guide.loading[block], common)
             drawn = [part.parameters(Point(*pair)) for pair in zip(own, shared, strict=True)]
             yield _with_guessing(np.stack(drawn))
@@ -272,7 +273,7 @@ def moments_of(
     covariances = covariances.reshape(factor.shape)
     mean = NODE_WEIGHTS @ means
     off = means - mean[:, None]
-    covariances += off[..., :, None] * off[..., None, :]
+    covariances += outer(off, off)
     return mean, np.einsum("g,jgkl->jkl", NODE_WEIGHTS, covariances)
 
 
@@ -302,17 +303,18 @@ def _normal_moments(coordinates: Coordinates, guide: Guide) -> tuple[Array, Arra
     square = np.zeros((*centre.shape, centre.shape[1]))
     n_points = 0
     for _ in range(_ROTATIONS):
-        axes = np.linalg.qr(generator.normal(size=(k + n, k + n)))[0]
-        for axis in np.concatenate([axes.T, -axes.T]):
-            moved = root @ axis
-            point = Point(guide.own + moved[:, n:], guide.shared + moved[:, :n])
+        drawn = generator.normal(size=(k + n, k + n))
+        axes = np.linalg.qr(drawn)[0].T
+        for axis in np.concatenate([axes, -axes]):
+            shared, own = np.split(root @ axis, [n], axis=1)
+            point = Point(guide.own + own, guide.shared + shared)
             off = _with_guessing(coordinates.parameters(point)) - centre
             total += off
-            square += off[:, :, None] * off[:, None, :]
+            square += outer(off, off)
             n_points += 1
     weight = (k + n) / (k + n + 2) / n_points
     mean = weight * total
-    covariance = weight * square - mean[:, :, None] * mean[:, None, :]
+    covariance = weight * square - outer(mean, mean)
     return centre + mean, covariance
 
 

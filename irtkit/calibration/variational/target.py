@@ -46,6 +46,11 @@ class Point(NamedTuple):
     """Location m (if learned) and log τ (if learned, or slopes are common), (n_shared,), or one row
     for each item, (n_items, n_shared)."""
 
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return self.own.size + self.shared.size
+
 
 @dataclass(frozen=True)
 class Coordinates:
@@ -107,7 +112,8 @@ class Coordinates:
         rest = point.own if self.common_slope else point.own[:, 1:]
         parameters = np.concatenate([self.slopes(point)[0][:, None], rest], axis=1)
         if self.intercepts_move:
-            parameters[:, 1] += point.shared[..., 0] * parameters[:, 0]
+            location = point.shared[..., 0]
+            parameters[:, 1] += location * parameters[:, 0]
         return parameters
 
     def point(self, items: Items, location: float, log_scale: float) -> Point:
@@ -115,7 +121,8 @@ class Coordinates:
         u = items.slope
         columns = []
         if self.curve == "sinh":
-            u = np.arcsinh(items.slope * math.exp(-log_scale) / self.bend)
+            scale = math.exp(log_scale) * self.bend
+            u = np.arcsinh(items.slope / scale)
         if not self.common_slope:
             columns.append(u)
         columns.append(items.intercept - location * items.slope * self.intercepts_move)
@@ -124,7 +131,8 @@ class Coordinates:
         shared = [location] if self.learns else []
         if self.common_slope:
             # nearer to 0 its logarithm is too uncertain to step by
-            shared.append(math.log(max(abs(float(items.slope[0])), 0.2)))
+            size = abs(float(items.slope[0]))
+            shared.append(math.log(max(size, 0.2)))
         elif self.learns:
             shared.append(log_scale)
         return Point(np.stack(columns, axis=1), np.array(shared))
@@ -172,7 +180,9 @@ class OfCoordinate(NamedTuple):
         value, derivative, _ = self.density.at(x)
         value = value + log_volume
         derivative = derivative + by_volume
-        return (value + u, derivative * x + 1) if self.exponential else (value, derivative)
+        if self.exponential:
+            return value + u, derivative * x + 1
+        return value, derivative
 
 
 @dataclass(frozen=True)
@@ -205,12 +215,13 @@ class Target:
         for column, density in enumerate(self.densities()):
             if density is None:
                 continue
-            at = mean[:, column, None] + sd[:, column, None] * _NODES
+            of_column = sd[:, column]
+            at = mean[:, column, None] + of_column[:, None] * _NODES
             log_density, derivative = density.at(at)
             value += float((log_density @ _WEIGHTS).sum())
             gradient[:, column] = derivative @ _WEIGHTS
             along = derivative @ (_WEIGHTS * _NODES)
-            bend = -along / np.maximum(sd[:, column], 1e-12)
+            bend = -along / np.maximum(of_column, 1e-12)
             curvature[:, column] = np.maximum(bend, 0.0)
         return Expected(value, gradient, curvature)
 
@@ -226,12 +237,12 @@ class Target:
             return at_prior
         density = _given(self.prior, "discrimination", exponential=True)
         step = 1e-4
-        value, derivative = density.at(point.shared)
-        ends = [density.at(point.shared + e)[1] for e in (-step, step)]
-        at_prior.by_hyper[1] = derivative[0]
-        fall = float(ends[0][0] - ends[1][0])
-        at_prior.corner[1, 1] = max(fall / (2 * step), 0.0)
-        return at_prior._replace(log_density=float(value[0]))
+        log_scale = point.shared[0]
+        value, at_prior.by_hyper[1] = density.at(log_scale)
+        _, before = density.at(log_scale - step)
+        _, after = density.at(log_scale + step)
+        at_prior.corner[1, 1] = max(float(before - after) / (2 * step), 0.0)
+        return at_prior._replace(log_density=float(value))
 
     def chosen(self, items: Any) -> Target:
         """The same for items that an index chooses."""
@@ -273,8 +284,8 @@ class Target:
         """Means over some points of :meth:`pulled_back`."""
         parts = zip(points, parameters, gradients, strict=True)
         values, pulled = zip(*(self.pulled_back(*part) for part in parts), strict=True)
-        own, shared = zip(*pulled, strict=True)
-        return float(np.mean(values)), Point(np.mean(own, axis=0), np.mean(shared, axis=0))
+        means = [np.mean(part, axis=0) for part in zip(*pulled, strict=True)]
+        return float(np.mean(values)), Point(*means)
 
     def described(self, shared: Array) -> dict[str, Any]:
         """The prior for the settings of a result, given shared coordinates."""
