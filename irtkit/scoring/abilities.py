@@ -7,7 +7,8 @@ maximises ℓ + log φ. - WLE solves ℓ' + J/(2I) = 0, with the information I o
   J = Σ P'P''/(P(1 − P)) (Warm 1989).
 
 ℓ is computed on a grid of abilities. ML, MAP and WLE start at the highest node, because a 3PL
-likelihood can have several modes. Bisection then stays between the nodes next to it.
+likelihood can have several modes. Secants then find where its slope is 0. Where a step would leave
+the nodes next to it, or the ends found since, it is replaced by bisection.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from irtkit.scoring.scores import MethodName
 
 _AS_HIGH = 1e-9  # Relative difference of log-likelihoods, or posterior probability, taken for 0.
-_HALVINGS = 22  # Of the distance of two nodes, some standard errors: to 1e-7.
+_LAST_STEP = 1e-6  # Of a search. The next would be far smaller.
 _LEAST = 1e-300  # Smallest number that is divided by or has a logarithm.
 
 
@@ -80,11 +81,10 @@ def abilities(
         curves = ItemCurves(items, nodes.theta, spread[0])
         unasked = ItemCurves(rest, nodes.theta, spread[1])
         beyond_grid = []
-        rows_waiting = patterns if len(waiting) == patterns.n else patterns.chosen(waiting)
         width = 4 * len(nodes.theta)
         if method != "EAP":  # maxima need the answers of a respondent to all items
             width = max(width, items.n_items)
-        for part, right, tried in float_blocks(rows_waiting, n_points=width):
+        for part, right, tried in float_blocks(patterns.chosen(waiting), n_points=width):
             rows = waiting[part]
             log_likelihood = curves.log_likelihood(right, tried)
             posterior = Posterior.of(log_likelihood, nodes)
@@ -124,6 +124,7 @@ def _left_out(curves: Array, asked: Any) -> Array:
     return total(curves, None) - total(curves, asked)
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _highest(
     method: MethodName,
     curves: ItemCurves,
@@ -150,23 +151,29 @@ def _highest(
     peak = objective.max(axis=1)
     as_high = peak - _AS_HIGH * np.maximum(np.abs(peak), 1)
     at_end = (objective[:, [0, -1]] >= as_high[:, None]).any(axis=1)
-    low = theta[np.where(at_end, highest, np.maximum(highest - 1, 0))]
-    high = theta[np.where(at_end, highest, np.minimum(highest + 1, len(theta) - 1))]
+    low = theta[highest - ~at_end]
+    high = theta[highest + ~at_end]
     cells = _dense(right)
     answers = cells, np.ones_like(cells) if tried is None else _dense(tried)
-    for _ in range(_HALVINGS):
-        ability = (low + high) / 2
-        rises = _slope(method, items, ability, *answers) > 0
-        low = np.where(rises, ability, low)
-        high = np.where(rises, high, ability)
-    with np.errstate(divide="ignore"):
-        se = 1 / np.sqrt(np.maximum(_information(method, items, ability, *answers), 0))
+    ability = low
+    slope = _slope(method, items, ability, *answers)
+    step = (high - low) / 2
+    while step.any():
+        last_slope = slope
+        ability = ability + step
+        slope = _slope(method, items, ability, *answers)
+        low = np.where(slope > 0, ability, low)
+        high = np.where(slope > 0, high, ability)
+        secant = ability + step * slope / (last_slope - slope)
+        inside = (low <= secant) & (secant <= high)
+        target = np.where(inside, secant, (low + high) / 2)
+        step = np.where(np.abs(step) > _LAST_STEP, target - ability, 0)
+    se = 1 / np.sqrt(np.maximum(_information(method, items, ability, *answers), 0))
     bounds = [ability + ndtri(tail) * se for tail in tails]
     if method == "MAP":
         return [ability, se, *bounds], at_end
 
-    slopes = np.abs(items.discrimination)
-    unknown = slopes.sum() == 0 if tried is None else tried @ slopes == 0
+    unknown = answers[1] @ np.abs(items.discrimination) == 0
     if method == "ML":
         around = four_around(np.searchsorted(theta, ability), len(theta))
         cubic = lagrange_weights(theta[around], ability)
@@ -183,7 +190,7 @@ def _highest(
         bounds = _likelihood_interval(theta, log_likelihood, ability, value, ndtri(tails[1]))
         at_end &= ~endless.any(axis=0)
     for values in (ability, se, *bounds):
-        values[np.broadcast_to(unknown, len(values))] = np.nan
+        values[unknown] = np.nan
     return [ability, se, *bounds], at_end & ~unknown
 
 
