@@ -181,17 +181,10 @@ class _Predictor:
         for part, likelihood in zip(self.parts, likelihoods, strict=True):
             posterior = Posterior.of(total - likelihood, self.nodes)
             items = self.items.chosen(part)
-            slope = (items.discrimination / 2).astype(np.float32)
-            intercept = (items.intercept / 2).astype(np.float32)
-            guessing = items.guessing.astype(np.float32)
-            z = posterior.mean.astype(np.float32)[:, None] * slope + intercept
-            spread = posterior.sd.astype(np.float32)[:, None] * slope
-            # σ(2z) = (1 + tanh z)/2, and NumPy's tanh is several times as fast as σ.
-            sign = sum(
-                np.float32(weight) * np.tanh(z + np.float32(x) * spread)
+            p[:, part] = sum(
+                np.float32(weight) * items.narrow_probability(posterior.mean + x * posterior.sd)
                 for x, weight in NORMAL_POINTS
             )
-            p[:, part] = guessing + (1 - guessing) * (1 + sign) / 2
         return np.clip(p, _LEAST, 1 - _LEAST)
 
 

@@ -469,7 +469,7 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
         places = places[:0]
     right, tried = result.patterns.dense(who, places, np.float32)
     answered = (tried > 0).T.astype(np.float32)
-    p = result.parameters.chosen(places).probability(result.ability[who]).T.astype(np.float32)
+    p = result.parameters.chosen(places).narrow_probability(result.ability[who]).T
     signs = np.where(2 * right > tried, 1, -1).T * answered
     expected_signs = (2 * p - 1) * answered
     observed = None if answered.all() else answered

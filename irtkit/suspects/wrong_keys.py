@@ -126,7 +126,7 @@ class _Bank(NamedTuple):
 
     def likelihood(self, counts: _Counts) -> Array:
         """Log likelihood of the counts of each item, averaged over curves of other items."""
-        from scipy.special import betaln
+        from scipy.special import betaln, gammaln
 
         n_right, n = counts.rows.transpose(2, 0, 1)
         log_p = np.log(self.curves.T)
@@ -138,8 +138,8 @@ class _Bank(NamedTuple):
                 k, m = occurring.T[:, :, None]
                 a = self.precision * p
                 b = self.precision * (1 - p)
-                of_counts = betaln(a + k, b + m - k) - betaln(a, b)
-                tables.append(of_counts.astype(np.float32))
+                of_counts = gammaln(a + k) + gammaln(b + m - k) - gammaln(self.precision + m)
+                tables.append((of_counts - betaln(a, b)).astype(np.float32))
         log_weight = np.log(self.weight)
         n_kinds = 1 + max(self.kind.max(), counts.kind.max())
         of_kind = np.bincount(self.kind + 1, self.weight, n_kinds + 1)
@@ -384,10 +384,10 @@ class _Groups(NamedTuple):
         np.put_along_axis(number, order, in_order[:, None].astype(np.int8), axis=0)
         return cls(rows, number, composite.ravel(), n, result.evidence)
 
-    def members(self, composite: int, block: slice = slice(None)) -> Array:
-        """What a respondent counts for in a group, 0 in others, (n_groups, n)."""
+    def members(self, composite: int, block: slice = slice(None)) -> Any:
+        """1 for respondents of a group, 0 for others, (n_groups, n) in 32 bits."""
         of_group = self.number[block, composite] == np.arange(self.n)[:, None]
-        return np.asarray(self.evidence * of_group)
+        return of_group.astype(np.float32)
 
 
 def _grouped(result: FitResult, groups: _Groups) -> tuple[Array, Array, Array]:
@@ -403,14 +403,14 @@ def _grouped(result: FitResult, groups: _Groups) -> tuple[Array, Array, Array]:
         measuring = [np.flatnonzero(groups.composite == k) for k in range(n_composites)]
     for block in blocks(len(groups.rows), n_items):
         rows = groups.rows[block]
-        p = result.parameters.probability(result.ability[rows])
-        tables = (*result.patterns.dense(rows), p)
+        p = result.parameters.narrow_probability(result.ability[rows])
+        tables = (*result.patterns.dense(rows, slice(None), np.float32), p)
         for composite, places in enumerate(measuring):
             members = groups.members(composite, block)
             for total, table in zip(sums, tables, strict=True):
                 total[:, places] += members @ table[:, places]
-    right, tried, expected = np.nan_to_num(sums).transpose(0, 2, 1)
-    fitted = expected / groups.members(0).sum(axis=1)
+    right, tried, expected = groups.evidence * np.nan_to_num(sums).transpose(0, 2, 1)
+    fitted = expected / (groups.evidence * groups.members(0).sum(axis=1))
     curves = (right + _TUNED.pseudo * fitted) / (tried + _TUNED.pseudo)
     return right, tried, curves
 
@@ -436,7 +436,7 @@ def _ways(result: FitResult, predictions: pd.DataFrame, groups: _Groups) -> list
         n_options = len(names) if len(names) <= _TUNED.options else len(options)
         answered = answers[grouped] >= 0
         gave = (answers[grouped][:, None] == options) & answered[:, None]
-        counts = groups.members(groups.composite[j]) @ gave
+        counts = groups.evidence * (groups.members(groups.composite[j]) @ gave)
         tried = counts.sum(axis=1)
         given_as = counts.sum(axis=0)
         log_gamma = gammaln(given_as + 0.5) - gammaln(0.5)

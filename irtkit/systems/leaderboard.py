@@ -283,14 +283,14 @@ def improbable_right(result: FitResult) -> Array:
     n, number, expected, variance = np.zeros((4, len(result.ability)))
     for systems in blocks(len(n), len(result.item_labels)):
         share, trials = result.patterns.shares(systems, dtype=np.float32)
-        p = result.parameters.probability(result.ability[systems])
+        p = result.parameters.narrow_probability(result.ability[systems])
         improbable = (trials > 0) & (p < _IMPROBABLE)
         p *= improbable
         n[systems] = improbable.sum(axis=1)
         number[systems] = (improbable * share).sum(axis=1)
         expected[systems] = p.sum(axis=1)
         variance[systems] = expected[systems] - np.einsum("ij,ij->i", p, p)
-    z = np.divide(number - expected, variance**0.5, out=np.zeros_like(n), where=variance > 0)
+    z = (number - expected) / np.sqrt(np.maximum(variance, 1e-300))
     real = z[result.answering]
     spread = max(1.0, 1.4826 * float(np.median(np.abs(real - np.median(real)))))
     many = result.answering & (number >= expected + 1)
