@@ -204,10 +204,8 @@ def _rank_interval(
     n_held = int(np.ceil(level * n_draws))
     lows = ranks[:, : n_draws - n_held + 1]
     highs = ranks[:, n_held - 1 :]
-    shortest = np.argmin(highs - lows, axis=1)[:, None]
-    low = np.minimum(np.take_along_axis(lows, shortest, axis=1)[:, 0], scores.rank)
-    high = np.maximum(np.take_along_axis(highs, shortest, axis=1)[:, 0], scores.rank)
-    return low, high
+    shortest = np.arange(n), np.argmin(highs - lows, axis=1)
+    return np.minimum(lows[shortest], scores.rank), np.maximum(highs[shortest], scores.rank)
 
 
 def groups_of(apart: Flags) -> list[str]:

@@ -268,8 +268,7 @@ def scores_of(
     clusters_by_task = np.unique(np.stack([task, group])[:, weighted], axis=1)[0]
     correction_by_item = correction(np.bincount(clusters_by_task))[task]
     widened = np.sqrt(correction_by_item)
-    in_task = (task[:, None] == np.arange(task.max() + 1)).astype(np.float64)
-    of_task = in_task * share[:, None]
+    of_task = (task[:, None] == np.arange(task.max() + 1)) * share[:, None]
     total_of_task = of_task.sum(axis=0)
     filling = answers.filling
     columns = np.flatnonzero(weighted | (filling is not None))
@@ -298,7 +297,9 @@ def scores_of(
             right = np.where(shares.trials > 0, right, filling.expected(systems))
         sums = right @ of_task
         value[systems] = sums.sum(axis=1)
-        contribution = share * widened * (right - (sums / total_of_task) @ in_task.T)
+        means = sums / total_of_task
+        contribution = right - means[:, task]
+        contribution *= share * widened
         if filling is not None:
             by_answers, by_items = filling.moves(systems, shares, share)
             contribution += by_answers * widened
