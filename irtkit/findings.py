@@ -739,7 +739,7 @@ LEGENDS = {
     "passes": "passes: systems with more right answers and significantly lower ability. passed_by: "
     "the reverse",
     "health": "ceiling, floor: at least {all:.0%} of the systems are right, or wrong; separating: "
-    "P(right) of the {best} best systems is between {low:.0%} and {high:.0%}, without guessing; "
+    "P(right) of the best systems ({best}) is between {low:.0%} and {high:.0%}, without guessing; "
     "near duplicates: items answered like an earlier one; best score: mean score of these "
     "systems; headroom: 1 minus this score",
     "misfit": "*: the system is right on more items that are improbable at its ability than chance "

@@ -1,7 +1,8 @@
 """Health of a benchmark: which of its items still measure, and what to add.
 
-An item is at the ceiling if nearly all systems are right, and at the floor if nearly none is. It
-separates the best systems if P(right) is between 0.05 and 0.95 at their mean ability.
+An item is at the ceiling if nearly all systems are right, and at the floor if nearly none is. Other
+items separate the best systems if P(right) is between 0.05 and 0.95 at their mean ability. None
+does if the best systems have the same answers to all items, or to all items of a task.
 
 Two items are near-duplicates if few systems answer them differently. Their number is at most a
 tenth of all systems and at most a third of the expected number. It is also too small for chance:
@@ -99,8 +100,8 @@ class Health(Printed):
     to_add: pd.DataFrame
     """Items to add, index "goal": n_items and their difficulty. The goals are "halve the errors of
     the best systems" and, if the reliability is lower, "reach a reliability of 0.9", of each of
-    several abilities. A goal that takes more items than the benchmark has is not printed, and one
-    that takes ten times as many is left out."""
+    several abilities. A goal is left out if the items that there are reach it, once all are
+    answered, or if it takes ten times as many."""
     differences: pd.Series[float]
     """Items like these that show a difference between two of the best systems with a probability
     of 80 % (5 % level), index "difference": 1, 2 and 5 points, and "the three best". NaN where the
@@ -125,7 +126,7 @@ class Health(Printed):
         whole: Any = self.table.iloc[0]
         n = int(whole["separating"])
         n_items = int(whole["n_items"])
-        return f"Health({n:,} of {n_items:,} items separate the {self.n_best} best systems)"
+        return f"Health({n:,} of {n_items:,} items separate the best systems)"
 
     def shown(self) -> Shown:
         """Return how many items still measure, what to add, and items that repeat each other."""
@@ -202,6 +203,12 @@ def health(result: object, *, n_best: int = 10) -> Health:
     worth = result.answer_worth * result.n_answers / max(result.n_answering, 1)
     measured = cache(lambda weights: _Measured.of(result, np.array(weights), worth))
 
+    def alike(which: Any) -> bool:
+        """Whether the best systems have the same answers, so that nothing separates them."""
+        return bool((share_of_best[:, which] == share_of_best[:1, which]).all())
+
+    items["separates_best"] &= not alike(slice(None))
+
     def row(which: Places, weights: Array) -> dict[str, Any]:
         information = _information(result, weights, worth, which)
         error = measured(tuple(weights)).widening * float(_error(information, _NORMAL))
@@ -214,7 +221,7 @@ def health(result: object, *, n_best: int = 10) -> Health:
             "n_items": len(which),
             "ceiling": int((part["place"] == "ceiling").sum()),
             "floor": int((part["place"] == "floor").sum()),
-            "separating": int(part["separates_best"].sum()),
+            "separating": 0 if alike(which) else int(part["separates_best"].sum()),
             "near_duplicates": len(grouped) - grouped.nunique(),
             "reliability": max(0.0, 1 - error),
             "best_score": score,
@@ -264,9 +271,10 @@ def health(result: object, *, n_best: int = 10) -> Health:
         sizes = {kind: int(n) for kind, n in zip(kinds, differences, strict=True) if n < np.inf}
         answers.append(Finding("items-for-differences", "note", sizes))
     of_items = _findings(table, pairs)
-    without_ability = any(finding.code == "no-differences" for finding in result.findings)
-    if not without_ability and not any(finding.code == "few-separating" for finding in of_items):
-        whole: Any = table.iloc[0]
+    whole: Any = table.iloc[0]
+    if few or (alike(slice(None)) and whole["headroom"] > 0):  # saturated or not, nobody knows
+        of_items = [finding for finding in of_items if finding.code != "few-separating"]
+    elif not any(finding.code == "few-separating" for finding in of_items):
         values = {
             "n": int(whole["separating"]),
             "n_items": len(items),
@@ -293,6 +301,7 @@ def _table_of_items(result: FitResult, best: Places, pairs: pd.DataFrame) -> pd.
     group = _groups(pairs, labels)
     at_ends = [share >= _TUNED.nearly_all, share <= 1 - _TUNED.nearly_all]
     place = np.select(at_ends, ["ceiling", "floor"], "")
+    separates &= place == ""
     repeats = (group != "") & (group != labels.to_numpy())
     flat = np.array(result.status) == "flat"
     drop = np.select([place != "", repeats, flat], [place, "repeats", "flat"], "")
@@ -553,7 +562,7 @@ def _to_add(
     for goal, (densities, wanted) in goals.items():
         most = 10 * n_items  # up to which a number is computed
         n, place = _fewest(measured.information, new, densities, wanted, most)
-        if n <= most:
+        if 0 < n <= most:
             difficulty = result.latent_mean + result.latent_sd * _GRID[place]
             rows[goal + suffix] = n, float(difficulty)
     return rows

@@ -156,6 +156,30 @@ def test_tasks_that_measure_different_abilities_are_named(correlation, n_differe
     assert ("no-second-ability" in [finding.code for finding in answers]) == (not different)
 
 
+@pytest.mark.filterwarnings("ignore")  # few systems, and copies
+@pytest.mark.parametrize(
+    ("systems", "n_right", "code"),
+    [(1, 30, None), (200, 40, "few-separating"), (200, 39, None)],
+    ids=["one", "all right", "copies"],
+)
+def test_best_systems_with_the_same_answers_are_not_separated(systems, n_right, code):
+    values = board(np.linspace(-2, 2, 40))[-systems:]
+    values[-12:] = np.arange(40) < n_right
+    found = irtkit.fit(values).health()
+    assert found.table.loc["all", "separating"] == found.items["separates_best"].sum() == 0
+    said = {one.code for one in (*found.findings, *found.answers)}
+    assert said & {"separating", "few-separating"} == ({code} if code else set())
+
+
+def test_no_item_is_to_add_where_those_that_there_are_would_do():
+    """The best systems met 5 of 100 items."""
+    values = board(np.linspace(-1, 4, 100), 300).astype(float)
+    values[-12:] = np.nan
+    values[-12:, -5:] = 1
+    found = irtkit.fit(values).health()
+    assert found.advice == []
+
+
 def test_few_systems_drop_no_items_and_separate_no_three():
     """Of three systems two are the best. That all three are right says little about an item."""
     p = 1 / (1 + np.exp(np.linspace(-2, 2, 60) - np.array([[-0.5], [0.5], [1.5]])))
