@@ -9,6 +9,7 @@ lognormal with an SD of 0.3 on the log scale, intercepts and abilities standard 
 import numpy as np
 from machine import part, whole
 from scipy.special import expit
+from simulated import answers
 from study import run, study
 
 import irtkit
@@ -21,20 +22,15 @@ ONE_ABILITY = (
 )  # Systems, items, and the share of items with negative slopes.
 
 
-def drawn(generator, theta, slopes, task, guessing=0.0):
-    """Responses, one ability per task."""
-    p = expit(slopes * theta[:, task] + generator.normal(size=len(task)))
-    return (generator.random(p.shape) < guessing + (1 - guessing) * p).astype(np.float32)
-
-
 def covered(case, seed):
     """Share of true abilities within 95 % intervals, one ability per task."""
     n, n_tasks, per_task = case["size"]
     matrix, task = 0.5 + 0.5 * np.eye(n_tasks), np.repeat(np.arange(n_tasks), per_task)
-    generator = np.random.default_rng(seed)
-    theta = generator.multivariate_normal(np.zeros(n_tasks), matrix, n)
-    y = drawn(generator, theta, generator.lognormal(0, 0.3, len(task)), task)
-    responses = irtkit.ResponseMatrix(y.astype(np.int8))
+    g = np.random.default_rng(seed)
+    theta = g.multivariate_normal(np.zeros(n_tasks), matrix, n)
+    slopes = g.lognormal(0, 0.3, len(task))
+    p = expit(slopes * theta[:, task] + g.normal(size=len(task)))
+    responses = irtkit.ResponseMatrix(answers(g, p))
     tasks = dict(zip(responses.items, map(str, task), strict=True))
     result = irtkit.fit(responses, abilities=tasks)
     off = np.abs(result.several.fitted.ability - theta)
@@ -47,10 +43,12 @@ def one_dimensional(kind, n, n_items, seed):
     theta = generator.normal(size=(n, 1))
     if kind == "skewed":
         theta = (generator.chisquare(3, size=(n, 1)) - 3) / np.sqrt(6)
-    slopes, task = generator.lognormal(0, 0.3, n_items), np.zeros(n_items, dtype=int)
+    slopes = generator.lognormal(0, 0.3, n_items)
     if kind == "20 % negative":
         slopes *= np.where(generator.random(n_items) < 0.2, -1, 1)
-    y = drawn(generator, theta, slopes, task, 0.2 * (kind == "3PL"))
+    p = expit(slopes * theta + generator.normal(size=n_items))
+    guessing = 0.2 * (kind == "3PL")
+    y = answers(generator, guessing + (1 - guessing) * p)
     kept = generator.random(y.shape) < 0.85
     if kind == "near-duplicate systems":  # families of 5
         y = np.where(kept, y[np.arange(n) // 5 * 5], y)
@@ -58,8 +56,7 @@ def one_dimensional(kind, n, n_items, seed):
         in_triplets = np.arange(n_items) < 0.6 * n_items
         source = np.where(in_triplets, np.arange(n_items) // 3 * 3, 0)
         y = np.where(kept & in_triplets, y[:, source], y)
-    responses = irtkit.ResponseMatrix(y.astype(np.int8))
-    return irtkit.fit(responses, abilities="auto", standard_errors=False).n_abilities > 1
+    return irtkit.fit(y, abilities="auto", standard_errors=False).n_abilities > 1
 
 
 def apart(rounds):
@@ -71,7 +68,7 @@ def apart(rounds):
             slopes = generator.lognormal(0, 0.5, n_items)
             slopes[generator.random(n_items) < negative] *= -1
             z = np.outer(generator.normal(size=n), slopes) + generator.normal(size=n_items)
-            values = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
+            values = answers(generator, expit(z))
             codes = {f.code for f in irtkit.fit(values, standard_errors=False).findings}
             n_apart += "ability-not-accuracy" in codes
     return n_apart

@@ -4,20 +4,16 @@
 kind that must come in all data sets, "clean" if none may come, or "seen" if nothing is promised.
 `at_chance`: systems that guess, among honest ones. `health`: what is planted in a benchmark, and
 whether advice is true. `near_chance`: systems that seem to guess between four options.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
 from machine import part
+from scipy.special import expit
 from scipy.stats import spearmanr
-from simulated import responses, setting, two_abilities, with_missing
+from simulated import answers, board_of, items_of, responses, setting, two_abilities, with_missing
 from study import run, study
 
 import irtkit
@@ -82,7 +78,7 @@ def opposed(g, n):
     """Fifty steep items, half of them inverted, and sixty shallow ones on another ability."""
     first, second = g.normal(size=(2, n, 1))
     z = np.hstack([first * np.tile([2.0, -2.0], 25), second * np.full(60, 0.8)])
-    return g.random(z.shape) < 1 / (1 + np.exp(-z))
+    return answers(g, expit(z))
 
 
 @setting
@@ -158,7 +154,7 @@ def dated(g, n, m, reach, trend):
     """Scores of 100 answers each on the benchmarks of a system's time. Later ones are harder."""
     time, of_benchmark = np.sort(g.random(n)), np.sort(g.random(m))
     theta = trend * time + g.normal(0, 0.7, n)
-    p = 1 / (1 + np.exp(trend * of_benchmark - theta[:, None]))
+    p = expit(theta[:, None] - trend * of_benchmark)
     far = abs(time[:, None] - of_benchmark) > reach
     return np.where(far, np.nan, g.binomial(100, p) / 100)
 
@@ -167,9 +163,9 @@ def dated(g, n, m, reach, trend):
 def adaptive(g, n, m, length):
     """Everybody answers so many items, each the one that tells most after the earlier ones."""
     theta, b = g.normal(size=n), g.normal(size=m)
-    right = g.random((n, m)) < 1 / (1 + np.exp(b - theta[:, None]))
+    right = answers(g, expit(theta[:, None] - b))
     given, nodes = np.zeros((n, m), bool), np.linspace(-4, 4, 81)
-    curves = 1 / (1 + np.exp(b[:, None] - nodes))
+    curves = expit(nodes - b[:, None])
     log_posterior = np.tile(-(nodes**2) / 2, (n, 1))
     for _ in range(length):
         weight = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
@@ -360,12 +356,7 @@ def matrix(draw, seed, stream=SEED):
     return made if isinstance(made, irtkit.ResponseMatrix) else irtkit.ResponseMatrix(made)
 
 
-class Setting(NamedTuple):
-    """How data are drawn, and what is to be found in them."""
-
-    setting: str
-    wanted: str
-    draw: Callable[..., Any]
+Setting = namedtuple("Setting", "setting wanted draw")
 
 
 def findings(case, seed):
@@ -380,12 +371,10 @@ def slopes_followed(case, seed):
     correlations = {}
     for spread in (0.3, 0.5):
         g = np.random.default_rng([seed, case["respondents"]])
-        a, b = g.lognormal(0, spread, 300), g.normal(size=300)
-        p = 1 / (1 + np.exp(-a * (g.normal(size=(case["respondents"], 1)) - b)))
-        drawn = irtkit.ResponseMatrix(g.random(p.shape) < p)
-        result = irtkit.fit(drawn, standard_errors=False, progress=False)
-        fitted = result.parameters.discrimination
-        correlations[f"log slopes SD {spread}"] = spearmanr(fitted, a).statistic
+        items, _, drawn = board_of(g, case["respondents"], 300, spread=spread)
+        fitted = irtkit.fit(drawn, standard_errors=False, progress=False).parameters.discrimination
+        correlation = spearmanr(fitted, items.discrimination).statistic
+        correlations[f"log slopes SD {spread}"] = correlation
     return correlations
 
 
@@ -399,11 +388,8 @@ def warnings_of_fit(sets=20):
     }
 
 
-class Drawn(NamedTuple):
-    """A data set, and how many of its first rows guess."""
-
-    responses: irtkit.ResponseMatrix
-    n_guessing: int = 0
+Drawn = namedtuple("Drawn", "responses n_guessing", defaults=(0,))
+"""A data set, and how many of its first rows guess."""
 
 
 @setting
@@ -484,20 +470,17 @@ GUESSERS = {
 
 
 def named(case, seed):
-    """Whether systems are named, and the numbers of guessers and others, named and in all."""
+    """Whether systems are named, and the shares of guessers and others that are."""
     if case.wanted == "elsewhere":
         made, k = matrix(case.draw, seed, 17), 0
     else:
         made, k = case.draw(np.random.default_rng([seed, 17]))
-    patterns = patterns_of(made, synthetic_is_real=False)
-    guess = found_at_chance(patterns, made.item_table)
+    guess = found_at_chance(patterns_of(made, synthetic_is_real=False), made.item_table)
     rows = np.zeros(0, int) if guess is None else guess.rows
     return {
         "told": guess is not None,
-        "guessers": (rows < k).sum(),
-        "others": (rows >= k).sum(),
-        "of": k,
-        "of others": made.n_respondents - k,
+        "guessers": (rows < k).sum() / k if k else None,
+        "others": (rows >= k).sum() / (made.n_respondents - k),
     }
 
 
@@ -508,13 +491,7 @@ def at_chance(sets=20):
         for wanted, draws in GUESSERS.items()
         for name in part(list(draws), 0)
     ]
-
-    def shares(record):
-        n, n_others = record.pop("of"), record.pop("of others")
-        guessers = record["guessers"] / n if n else None
-        return record | {"guessers": guessers, "others": record["others"] / n_others}
-
-    return {"studies": map(shares, study(cases, named, sets))}
+    return {"studies": study(cases, named, sets)}
 
 
 SHAPES_OF_BOARDS = ((30, 100), (60, 200), (200, 100), (200, 1000), (1000, 60))
@@ -540,27 +517,26 @@ OF_HEALTH = {*CODES.values(), "few-separating"}
 
 def planted_board(kind, n_systems, n_items, seed):
     """Responses of a board with something planted."""
-    generator = np.random.default_rng(seed)
-    difficulty = generator.normal(size=n_items)
-    planted = generator.permutation(n_items)[: round(0.15 * n_items)]
+    g = np.random.default_rng(seed)
+    difficulty = g.normal(size=n_items)
+    planted = g.permutation(n_items)[: round(0.15 * n_items)]
     difficulty[planted] = {"ceiling": -9, "floor": 9}.get(kind, difficulty[planted])
-    slopes, guessing = generator.lognormal(0, 0.3, n_items), 0.25 * (kind in FOUR_OPTIONS)
+    slopes, guessing = g.lognormal(0, 0.3, n_items), 0.25 * (kind in FOUR_OPTIONS)
     items = irtkit.ItemParameters.from_difficulty(slopes, difficulty, guessing)
-    abilities = generator.normal(size=n_systems)
-    values = irtkit.simulate_responses(items, abilities, seed=generator).values.copy()
+    values = irtkit.simulate_responses(items, g.normal(size=n_systems), seed=g).values.copy()
     if kind == "near-duplicate items":
-        first, other = generator.permutation(n_items)[: 2 * round(0.05 * n_items)].reshape(2, -1)
-        values[:, other] = values[:, first] ^ (generator.random((n_systems, len(first))) < 0.05)
+        first, other = g.permutation(n_items)[: 2 * round(0.05 * n_items)].reshape(2, -1)
+        values[:, other] = values[:, first] ^ (g.random((n_systems, len(first))) < 0.05)
     if kind == "systems at chance":
-        guessing_systems = generator.permutation(n_systems)[: round(0.15 * n_systems)]
-        values[guessing_systems] = generator.random((len(guessing_systems), n_items)) < 0.25
-    responses = irtkit.ResponseMatrix(values)
-    table = pd.DataFrame(index=responses.items)
+        guessing_systems = g.permutation(n_systems)[: round(0.15 * n_systems)]
+        values[guessing_systems] = g.random((len(guessing_systems), n_items)) < 0.25
+    drawn = irtkit.ResponseMatrix(values)
+    table = pd.DataFrame(index=drawn.items)
     if kind in FOUR_OPTIONS:
         table["n_options"] = 4
     if kind == "clean, ten tasks":
         table["task"] = np.char.add("task ", (np.arange(n_items) % 10).astype(str))
-    return responses.with_tables(table)
+    return drawn.with_tables(table)
 
 
 def of_health(case, seed):
@@ -575,37 +551,31 @@ def of_health(case, seed):
 
 
 def advised(shape, n_systems, sets):
-    """The reliability reached when advised items are added, means over sets with such advice."""
+    """Items to add, and the reliability reached with them, means over sets with such advice."""
     advised_and_reached = []
     mean, sd, n_items = SHAPES[shape]
     for seed in range(sets):
         g = np.random.default_rng([seed, n_systems, n_items])
-        slopes, difficulty = g.lognormal(0, 0.3, n_items), g.normal(mean, sd, n_items)
-        items = irtkit.ItemParameters.from_difficulty(slopes, difficulty)
-        theta = g.normal(size=n_systems)
-        values = irtkit.simulate_responses(items, theta, seed=g).values
-        result = irtkit.fit(values)
+        _, theta, drawn = board_of(g, n_systems, n_items, mean=mean, sd=sd)
+        result = irtkit.fit(drawn)
         slope = np.median(np.abs(result.parameters.discrimination))
         to_add = result.health().to_add
         for goal, n, at in to_add[to_add["n_items"] <= n_items].itertuples():
             new = irtkit.ItemParameters.from_difficulty(np.full(n, slope), np.full(n, at))
             more = irtkit.simulate_responses(new, theta, seed=g).values
             if goal.startswith("reach"):
-                refitted = irtkit.fit(np.hstack([values, more]))
+                refitted = irtkit.fit(np.hstack([drawn.values, more]))
                 reached = np.corrcoef(refitted.ability, theta)[0, 1] ** 2
                 advised_and_reached.append((n, reached))
-    means = np.mean(advised_and_reached, axis=0).tolist() if advised_and_reached else None
-    figures = {"advised": len(advised_and_reached), "means": means}
-    return {"shape": shape, "systems": n_systems, "sets": sets, "reliability": figures}
+    items, reached = np.mean(advised_and_reached, axis=0) if advised_and_reached else (None, None)
+    about = {"benchmark": shape, "systems": n_systems, "sets": sets}
+    return about | {"n": len(advised_and_reached), "items": items, "reached": reached}
 
 
 def health(sets=20, advice=50):
     """Findings about the health of a benchmark, and whether advice is true."""
-    boards = [
-        {"planted": kind, "systems": n, "items": m}
-        for kind in CODES
-        for n, m in part(SHAPES_OF_BOARDS, 0)
-    ]
+    sizes = part(SHAPES_OF_BOARDS, 0)
+    boards = [{"planted": kind, "systems": n, "items": m} for kind in CODES for n, m in sizes]
     asked = [(shape, n) for shape in part(SHAPES, "saturated") for n in (60, 200)]
     totals = ("found", "false")
     return {
@@ -614,17 +584,19 @@ def health(sets=20, advice=50):
     }
 
 
+Guessing = namedtuple("Guessing", "systems items ability_sd floor guessing")
+
+
 def said_near_chance(case, seed):
     """Whether a fit says that systems seem to guess."""
-    n_systems, n_items = case["systems"], case["items"]
+    n_systems, n_items, sd, floor, guessing = case
     g = np.random.default_rng([seed, n_systems, n_items])
-    slopes, difficulty = g.lognormal(0, 0.3, n_items), g.normal(size=n_items)
-    abilities = case["ability_sd"] * g.normal(size=n_systems)
-    if not case["floor"]:
+    items = items_of(g, n_items, guessing=floor)
+    abilities = sd * g.normal(size=n_systems)
+    if not floor:
         abilities -= 1.3  # Mean accuracy 1/4.
-    items = irtkit.ItemParameters.from_difficulty(slopes, difficulty, case["floor"])
     values = irtkit.simulate_responses(items, abilities, seed=g).values.copy()
-    n_guessing = round(case["guessing"] * n_systems)
+    n_guessing = round(guessing * n_systems)
     values[:n_guessing] = g.random((n_guessing, n_items)) < 0.25
     return {"said": len(found_near_chance(irtkit.ResponseMatrix(values)))}
 
@@ -633,9 +605,8 @@ def near_chance(sets=100):
     """Whether a fit says that many systems seem to guess, and only then."""
     kinds = [(0.3, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 0.25, 0.0)]
     kinds += [(0.3, 0.0, 0.4), (1.0, 0.25, 0.3), (1.0, 0.25, 0.6), (1.0, 0.25, 1.0)]
-    names = ("systems", "items", "ability_sd", "floor", "guessing")
     sizes = part([(20, 400), (60, 400), (20, 1000)], 0)
-    cases = [dict(zip(names, (*size, *kind), strict=True)) for size in sizes for kind in kinds]
+    cases = [Guessing(*size, *kind) for size in sizes for kind in kinds]
     return {"studies": study(cases, said_near_chance, sets)}
 
 

@@ -7,7 +7,7 @@ random quarter, so that the best systems are also fitted. "ordinary": new system
 population.
 
 The matrices, but for the digits crowd, carry no free licence and are looked for in ``--data``; what
-is not there is left out. ``docs/accuracy.md`` shows the tables and says what their columns are.
+is not there is left out.
 """
 
 from dataclasses import replace
@@ -17,6 +17,8 @@ import pandas as pd
 from machine import SHARED, part
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import expit
+from simulated import answers, board_of
 from study import run, study
 
 import irtkit
@@ -77,7 +79,7 @@ def _held_out(family, seed):
 
 
 def _split(sizes, table, family, seed):
-    """Errors of one split, a record per method and size."""
+    """Of one split: method, number of items, errors of scores, and which intervals hold."""
     held = _held_out(family, seed)
     result = irtkit.fit(ResponseMatrix.from_frame(table[~held]), standard_errors=False)
     new, families = table[held], pd.Series(family[~held], table.index[~held])
@@ -87,18 +89,15 @@ def _split(sizes, table, family, seed):
     for k in sizes:
         selection = irtkit.select_items(result, k, families=families)
         scores = irtkit.score(ResponseMatrix.from_frame(new[list(selection.items)]), selection)
-        holds = covers(scores, truth)[0]
-        yield {"method": "fixed", "k": k, "error": errors(scores, truth), "holds": holds}
-        scores = _one_by_one(selection, new)
-        yield {"method": "adaptive", "k": k, "error": errors(scores, truth)}
+        yield "fixed", k, errors(scores, truth), covers(scores, truth)[0]
+        yield "adaptive", k, errors(_one_by_one(selection, new), truth), None
         for _ in range(DRAWS):
             strata = np.array_split(by_difficulty, k)
             stratified = new[[generator.choice(stratum) for stratum in strata]].mean(axis=1)
-            error = stratified.to_numpy() - truth
-            yield {"method": "stratified, mean", "k": k, "error": error}
+            yield "stratified, mean", k, stratified.to_numpy() - truth, None
             random = new[generator.choice(new.columns, k, replace=False)]
             scores = irtkit.score(ResponseMatrix.from_frame(random), result)
-            yield {"method": "random, p-IRT", "k": k, "error": errors(scores, truth)}
+            yield "random, p-IRT", k, errors(scores, truth), None
 
 
 def errors(scores, truth):
@@ -115,42 +114,40 @@ def covers(scores, truth):
 def _one_by_one(selection, new):
     """Scores of adaptive tests, in the form of `irtkit.score`."""
     scores = []
-    for _, answers in new.iterrows():
+    for _, given in new.iterrows():
         test = irtkit.adaptive(selection, order="adaptive")
         while not test.done:
-            test.answer(bool(answers[test.next_item]))
+            test.answer(bool(given[test.next_item]))
         scores.append(test.expected_score)
     return pd.DataFrame({"expected_score": scores}, new.index)
 
 
-def _summary(rows):
-    """Figures by method and size."""
-    for k, method in dict.fromkeys((row["k"], row["method"]) for row in rows):
-        of_method = [row for row in rows if (row["k"], row["method"]) == (k, method)]
-        squares = np.concatenate([row["error"] for row in of_method]) ** 2
-        record = {"method": method, "k": k, "rmse": 100 * float(np.mean(squares) ** 0.5)}
-        if "holds" in of_method[0]:
-            record["holds"] = float(np.mean(np.concatenate([row["holds"] for row in of_method])))
-        yield record
-
-
 def few_items(data=SHARED):
     """Errors by how items were chosen."""
-    boards = {}
+    records = []
     for name in part(list(BOARDS), 1):
         table, family = _read(name, data)
-        if table is not None:
-            splits, sizes = BOARDS[name]
-            of_splits = [[*_split(part(sizes, 0), table, family, seed)] for seed in range(splits)]
-            rows = [row for of_split in of_splits for row in of_split]
-            boards[name] = {"splits": splits, "by_size": list(_summary(rows))}
-    return {"boards": boards}
+        if table is None:
+            continue
+        splits, sizes = BOARDS[name]
+        found = {}
+        for seed in range(splits):
+            for method, k, *figures in _split(part(sizes, 0), table, family, seed):
+                found.setdefault((k, method), []).append(figures)
+        for (k, method), of_splits in found.items():
+            off, held = zip(*of_splits, strict=True)
+            record = {"board": name, "splits": splits, "method": method, "k": k}
+            record["rmse"] = 100 * np.mean(np.concatenate(off) ** 2) ** 0.5
+            record["holds"] = None if held[0] is None else np.mean(np.concatenate(held))
+            records.append(record)
+    return {"records": records}
 
 
 REAL = {"metabench_arc": 4, "nlu_commonsenseqa": 6, "nlu_rte": 6, "aid_optdigits": 1}
 """Matrices, and how many splits of each."""
 ORDINARY, ORDINARY_SETS = (30, 60, 200), 50
 SIZES = (20, 50)
+FIGURES = ("coverage", "width", "closed_coverage", "closed_width")
 HELD, CALIBRATED = 200, 800
 """Most systems held out in a group, and most calibrated."""
 SIMULATED = {"one ability": 3, "two abilities": 3, "bent": 3, "few systems": 10}
@@ -160,15 +157,11 @@ def of_ordinary(case, seed):
     """Shares of new systems like the calibrated ones that are called beyond, and covered."""
     n = case["calibrated"]
     generator = np.random.default_rng([seed, n])
-    slope, difficulty = generator.lognormal(0, 0.3, 200), generator.normal(-0.5, 1, 200)
-    items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
-    abilities = generator.normal(size=n + HELD)
-    values = irtkit.simulate_responses(items, abilities, seed=generator).values
-    names = [f"q{j}" for j in range(200)]
+    values = board_of(generator, n + HELD, 200, mean=-0.5)[2].values
+    names = np.array([f"q{j}" for j in range(200)])
     result = irtkit.fit(ResponseMatrix(values[:n], items=names), standard_errors=False)
     asked = generator.permutation(200)[:50]
-    answers = ResponseMatrix(values[n:, asked], items=[names[j] for j in asked])
-    scores = irtkit.score(answers, result)
+    scores = irtkit.score(ResponseMatrix(values[n:, asked], items=names[asked]), result)
     held = covers(scores, values[n:].mean(axis=1))[0]
     return {"beyond": (scores["status"] == "beyond").mean(), "coverage": held.mean()}
 
@@ -188,13 +181,12 @@ def board(name, data, seed):
     else:
         other = 0.5 * first + 0.75**0.5 * other
     theta = np.where(second, other[:, None], first[:, None])
-    p = 1 / (1 + np.exp(-slope * (theta - difficulty)))
-    values = (generator.random(p.shape) < p).astype(int)
+    values = answers(generator, expit(slope * (theta - difficulty))).astype(int)
     return pd.DataFrame(values, range(n), [f"q{j}" for j in range(n_items)])
 
 
 def split(name, data, seed):
-    """Figures of one split, a record per group, size and way."""
+    """Figures of one split: group, size, and of every system coverage and width of both ways."""
     table = board(name, data, seed)
     order = np.random.default_rng(seed).permutation(len(table))
     score = table.mean(axis=1).to_numpy()[order]
@@ -204,36 +196,16 @@ def split(name, data, seed):
         "best": (order[is_best], others[len(others) // 4 :]),
         "any": (order[:quarter], order[quarter:]),
     }
-    return [
-        row
-        for group, (held, rows) in held_and_fitted.items()
-        for row in scored(group, table.iloc[held[:HELD]], table.iloc[rows[:CALIBRATED]])
-    ]
-
-
-def scored(group, new, calibrated):
-    """Figures of the systems held out when others are fitted."""
-    result = irtkit.fit(ResponseMatrix.from_frame(calibrated), standard_errors=False)
-    truth = new.mean(axis=1).to_numpy()
-    for k in SIZES:
-        selection = irtkit.select_items(result, k, folds=5)
-        asked = ResponseMatrix.from_frame(new.loc[:, new.columns.isin(selection.items)])
-        closed = replace(items_for_scores(selection), best=None)
-        row = {"group": group, "k": k}
-        for way, items in (("", selection), ("closed_", closed)):
-            held, width = covers(irtkit.score(asked, items), truth)
-            row |= {f"{way}coverage": held, f"{way}width": width}
-        yield row
-
-
-def summary(name, rows, splits):
-    """Means over systems and splits."""
-    for group, k in ((group, k) for group in ("best", "any") for k in SIZES):
-        record = {"board": name, "outlier": False, "splits": splits, "group": group, "k": k}
-        for figure in ("coverage", "width", "closed_coverage", "closed_width"):
-            values = [row[figure] for row in rows if (row["group"], row["k"]) == (group, k)]
-            record[figure] = float(np.mean(np.concatenate(values)))
-        yield record
+    for group, (held, rows) in held_and_fitted.items():
+        new, calibrated = table.iloc[held[:HELD]], table.iloc[rows[:CALIBRATED]]
+        result = irtkit.fit(ResponseMatrix.from_frame(calibrated), standard_errors=False)
+        truth = new.mean(axis=1).to_numpy()
+        for k in SIZES:
+            selection = irtkit.select_items(result, k, folds=5)
+            asked = ResponseMatrix.from_frame(new.loc[:, new.columns.isin(selection.items)])
+            closed = replace(items_for_scores(selection), best=None)
+            scores = (irtkit.score(asked, items) for items in (selection, closed))
+            yield group, k, np.vstack([covers(of, truth) for of in scores])
 
 
 def beyond(data=SHARED):
@@ -242,8 +214,14 @@ def beyond(data=SHARED):
     records = []
     for name in part([*there, *SIMULATED], -1):
         splits = (REAL | SIMULATED)[name]
-        rows = [row for seed in range(splits) for row in split(name, data, seed)]
-        records += summary(name, rows, splits)
+        found = {}
+        for seed in range(splits):
+            for group, k, figures in split(name, data, seed):
+                found.setdefault((group, k), []).append(figures)
+        for (group, k), of_splits in found.items():
+            means = np.hstack(of_splits).mean(axis=1).tolist()
+            about = {"board": name, "splits": splits, "group": group, "k": k}
+            records.append(about | dict(zip(FIGURES, means, strict=True)))
     ordinary = [{"calibrated": n} for n in part(ORDINARY, 0)]
     return {
         "records": records,

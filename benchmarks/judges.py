@@ -3,13 +3,9 @@
 `judges`: who marks what, and how well systems and severities are recovered, beside averages and
 ordinary least squares. `preferences`: one judge marks one family higher, and judges see each system
 differently. `verdicts`: judges of noise and reversed ones.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
-from __future__ import annotations
-
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -26,14 +22,7 @@ SDS = (1.0, 0.8, 0.7)  # Of systems, items and answers.
 LEVEL = 0.05
 
 
-class Design(NamedTuple):
-    """Who marks what."""
-
-    setting: str
-    n_judges: int
-    n_data_sets: int = 60
-
-
+Design = namedtuple("Design", "setting n_judges n_data_sets", defaults=(60,))
 DESIGNS = (
     Design("all judges mark all answers", 3),
     Design("one random judge per answer", 3),
@@ -56,9 +45,8 @@ def kept(design, g):
         return np.stack([~new | both, new | both, np.zeros(shape, bool)], axis=2)
     if design.setting.startswith("4"):
         chosen = np.stack([g.permutation(design.n_judges)[:4] for _ in range(N_SYSTEMS)])
-        which = np.take_along_axis(chosen, g.integers(4, size=shape), axis=1)
-        return np.asarray(which[..., None] == judges)
-    return np.asarray(g.integers(design.n_judges, size=shape)[..., None] == judges)
+        return np.take_along_axis(chosen, g.integers(4, size=shape), axis=1)[..., None] == judges
+    return g.integers(design.n_judges, size=shape)[..., None] == judges
 
 
 def marked(quality):
@@ -66,12 +54,18 @@ def marked(quality):
     return np.clip(np.round(3 + quality), 1, 5)
 
 
+def drawn_quality(g, n_systems, n_items):
+    """Quality of the answers of systems to items."""
+    sizes = ((n_systems, 1), (n_items,), (n_systems, n_items))
+    system, item, own = (sd * g.normal(size=size) for sd, size in zip(SDS, sizes, strict=True))
+    return system + item + own
+
+
 def expected_marks(severity, noise):
     """Mean mark of each judge over many answers."""
     sd = np.sqrt(np.sum(np.square(SDS)) + noise**2)
     ends = np.arange(1.5, 5)
-    above = norm.sf((ends - 3 + severity[:, None]) / sd[:, None])
-    return np.asarray(1 + above.sum(axis=1))
+    return 1 + norm.sf((ends - 3 + severity[:, None]) / sd[:, None]).sum(axis=1)
 
 
 def table_of(marks, there):
@@ -99,9 +93,7 @@ def recovered(design, seed):
     if design.n_judges > 3:
         severity = g.normal(0, 0.5, design.n_judges)
     noise = np.resize([0.3, 0.6, 1.0], design.n_judges)
-    sizes = ((N_SYSTEMS, 1), (N_ITEMS,), (N_SYSTEMS, N_ITEMS))
-    system, item, own = (sd * g.normal(size=size) for sd, size in zip(SDS, sizes, strict=True))
-    quality = system + item + own
+    quality = drawn_quality(g, N_SYSTEMS, N_ITEMS)
     there = kept(design, g)
     error = noise * g.normal(size=there.shape)
     ratings = table_of(marked(quality[..., None] - severity + error), there)
@@ -131,17 +123,16 @@ def recovered(design, seed):
     return record
 
 
-class Favour(NamedTuple):
-    """A preference of one judge for one family."""
+Favour = namedtuple(
+    "Favour",
+    "preference views by apart sizes n_data_sets",
+    defaults=("all judges", 0.0, "10, 10, 10", 100),
+)
+"""A preference of one judge for one family, in marks.
 
-    preference: float  # Marks.
-    views: float  # SD between systems in how a judge sees them, in marks.
-    by: str = "all judges"  # Who sees systems differently.
-    apart: float = 0.0  # SDs of ability between families.
-    sizes: str = "10, 10, 10"
-    n_data_sets: int = 100
-
-
+`views` is the SD between systems in how judges see them, in marks: all, or this one. Families are
+so many SDs of ability `apart`.
+"""
 FAVOURS = (
     *(Favour(preference, views) for views in (0.0, 0.2) for preference in (0.0, 0.15, 0.3)),
     *(Favour(preference, 0.2, "this judge") for preference in (0.0, 0.15, 0.3)),
@@ -156,9 +147,7 @@ def tested(case, seed):
     sizes = [int(size) for size in case.sizes.split(",")]
     family = np.repeat(range(3), sizes)
     judge = seed % 3
-    system = g.normal(size=N_SYSTEMS) + case.apart * (family - 1)
-    quality = system[:, None] + SDS[1] * g.normal(size=N_ITEMS)
-    quality = quality + SDS[2] * g.normal(size=quality.shape)
+    quality = drawn_quality(g, N_SYSTEMS, N_ITEMS) + case.apart * (family - 1)[:, None]
     seen = case.views * g.normal(size=(N_SYSTEMS, 3))
     if case.by == "this judge":
         seen[:, np.arange(3) != judge] = 0.0
@@ -181,16 +170,8 @@ def tested(case, seed):
     }
 
 
-class Panel(NamedTuple):
-    """Judges that mark the same answers."""
-
-    setting: str
-    slopes: tuple[float, ...]
-    noise: tuple[float, ...]
-    n_marks: int = 9  # Of an answer, at most.
-    n_data_sets: int = 100
-
-
+Panel = namedtuple("Panel", "setting slopes noise n_marks n_data_sets", defaults=(9, 100))
+"""Judges that mark the same answers, of which each gets at most so many marks."""
 PANELS = (
     Panel("three good judges", (1, 1, 1), (0.3, 0.6, 1)),
     Panel("one with a narrow scale", (0.35, 1, 1), (0.2, 0.6, 0.6)),
@@ -208,9 +189,7 @@ def judged(panel, seed):
     """What is said of the judges in one data set."""
     g = np.random.default_rng([seed, len(panel.setting), 54])
     slopes, noise = np.array(panel.slopes), np.array(panel.noise)
-    sizes = ((30, 1), (40,), (30, 40))
-    system, item, own = (sd * g.normal(size=size) for sd, size in zip(SDS, sizes, strict=True))
-    exact = (system + item + own)[..., None] * slopes
+    exact = drawn_quality(g, 30, 40)[..., None] * slopes
     marks = marked(exact + noise * g.normal(size=exact.shape))
     there = g.random(marks.shape).argsort(axis=2).argsort(axis=2) < panel.n_marks
     table = irtkit.judges(table_of(marks, there), score_range=(1, 5)).table.sort_index()

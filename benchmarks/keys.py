@@ -8,61 +8,40 @@ hold suspect items of their own, which no ranking can tell from planted ones.
 `planted_wrong_keys`: orders of suspicion beside others' (``--peer-python`` for PyPI mirt), and what
 `irtkit.flag_items` calls. `wrong_keys`: the order of `irtkit.wrong_keys`, without and with answers.
 `multiple_choice`: items with several options, every second data set with guessing.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
-from __future__ import annotations
-
 import tempfile
-from collections.abc import Callable
+from collections import namedtuple
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from machine import SHARED, part
-from numpy.typing import NDArray
-from simulated import inverted
+from scipy.special import expit
+from simulated import answers, board_of, inverted
 from sklearn.metrics import average_precision_score
-from study import means, run
+from study import means, run, study
 from worker import Worker
 
 import irtkit
 
 SHARE = 0.02
 SIMULATED = (12, 30, 60, 100, 200)
-SIMULATED_DATA_SETS = 20
-REAL_DATA_SETS = 30
+SIMULATED_DATA_SETS, REAL_DATA_SETS = 20, 30
 PEER_SECONDS = 120.0
+Source = namedtuple("Source", "name kind n_data_sets plant untouched")
+"""Where planted data sets come from; the real responses, None if they are drawn anew."""
 
 
-class Source(NamedTuple):
-    """Where planted data sets come from."""
-
-    name: str
-    kind: str
-    n_data_sets: int
-    plant: Callable[[int], tuple[Any, Any]]
-    untouched: NDArray[np.int8] | None
-    """The real responses, None if they are drawn anew."""
-
-
-def of_model(n_respondents, n_items=1000):
+def of_model(n, n_items=1000):
     """2PL data with inverted items."""
 
     def plant(seed):
-        generator = np.random.default_rng([seed, n_respondents])
-        slope, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
-        items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
-        abilities = generator.normal(size=n_respondents)
-        drawn = irtkit.simulate_responses(items, abilities, seed=generator)
-        return inverted(generator, drawn.values)
+        generator = np.random.default_rng([seed, n])
+        return inverted(generator, board_of(generator, n, n_items)[2].values)
 
-    return Source(
-        f"simulated {n_respondents} × {n_items:,}", "inverted", SIMULATED_DATA_SETS, plant, None
-    )
+    return Source(f"simulated {n} × {n_items:,}", "inverted", SIMULATED_DATA_SETS, plant, None)
 
 
 def second_class():
@@ -78,10 +57,8 @@ def second_class():
     def plant(seed):
         generator = np.random.default_rng([seed, 2])
         at = generator.choice(np.flatnonzero(chosen), round(SHARE * len(labels)), replace=False)
-        marked = labels.copy()
-        marked[at] = second[at]
         wrong = np.isin(np.arange(len(labels)), at)
-        return ((predictions == marked).astype(np.int8), wrong)
+        return (predictions == np.where(wrong, second, labels)).astype(np.int8), wrong
 
     untouched = (predictions == labels).astype(np.int8)
     return Source("digits crowd 130 × 1,797", "second class", REAL_DATA_SETS, plant, untouched)
@@ -126,14 +103,13 @@ def item_total(values):
 
 def mirt_slopes(values, worker, folder):
     """Discrimination that PyPI mirt finds, None where it cannot."""
-    if worker is None or worker.problem is not None or (values < 0).any():
+    if worker is None or (values < 0).any():
         return None
-    responses, parameters = folder / "responses.npy", folder / "parameters.npz"
+    responses = folder / "responses.npy"
     np.save(responses, values)
-    if "error" in worker.fit(responses, parameters, limit=PEER_SECONDS):
+    if "error" in worker.fit(responses):
         return None
-    with np.load(parameters) as found:
-        return np.nan_to_num(np.asarray(found["discrimination"], np.float64))
+    return np.nan_to_num(worker.found().discrimination)
 
 
 def listed_items(values):
@@ -147,8 +123,11 @@ def listed_items(values):
 
 def measure(source, peer, folder):
     """Average the figures of all data sets of a source."""
-    before = None if source.untouched is None else listed_items(source.untouched)[1]
-    worker = Worker("mirt", "2PL", python=peer) if peer else None
+    before = np.False_ if source.untouched is None else listed_items(source.untouched)[1]
+    worker = None
+    if peer:
+        parameters = folder / "parameters.npz"
+        worker = Worker("mirt", "2PL", parameters, python=peer, limit=PEER_SECONDS)
     rows = []
     for seed in range(source.n_data_sets):
         values, wrong = source.plant(seed)
@@ -165,23 +144,15 @@ def measure(source, peer, folder):
         for name, score in suspicion.items():
             known = np.nan_to_num(score, nan=-1.0)  # an item without a response is not suspect
             row[f"auc {name}"] = average_precision_score(wrong, known)
-            row[f"top k {name}"] = top_k(known, wrong)
-        row["called"] = float(listed[0].sum())
-        false = listed & ~wrong if before is None else listed & ~wrong & ~before
+        false = listed & ~wrong & ~before
         for kind, called, of_false in zip(("", "suspect "), listed, false, strict=True):
-            row[f"{kind}found"] = float(called[wrong].mean())
-            row[f"{kind}false"] = float(of_false.sum() / max(called.sum(), 1))
+            row[f"{kind}found"] = called[wrong].mean()
+            row[f"{kind}false"] = of_false.sum() / max(called.sum(), 1)
         rows.append(row)
     if worker is not None:
         worker.close()
     about = {"data": source.name, "planted": source.kind, "data_sets": source.n_data_sets}
     return about | means(rows)
-
-
-def top_k(score, wrong):
-    """Share of planted items among as many ranked worst."""
-    worst = np.argsort(-score, kind="stable")[: int(wrong.sum())]
-    return float(wrong[worst].mean())
 
 
 def planted_wrong_keys(data=SHARED, peer_python=""):
@@ -194,24 +165,23 @@ def planted_wrong_keys(data=SHARED, peer_python=""):
 NOMINAL = 0.1
 
 
-def figures(responses, planted, answers=None):
+def figures(responses, planted, votes=None):
     """Average precisions, calls, and the false share of the calls."""
     result = irtkit.fit(responses, standard_errors=False)
     found = irtkit.wrong_keys(result)
-    orders = [result.items["p_negative"], found["log_bayes_factor"]]
-    if answers is not None:
-        found = irtkit.wrong_keys(result, answers)
-        orders.append(found["log_bayes_factor"])
+    orders = {"p_negative": result.items["p_negative"], "wrong_keys": found["log_bayes_factor"]}
+    if votes is not None:
+        found = irtkit.wrong_keys(result, votes)
+        orders["with_answers"] = found["log_bayes_factor"]
     labels = list(result.item_labels)
     wrong = pd.Series(np.isin(np.arange(len(labels)), planted), labels)
-    precision = [
-        average_precision_score(wrong, order.loc[labels].fillna(-1)) if len(planted) else np.nan
-        for order in orders
-    ]
+    row = dict.fromkeys(("p_negative", "wrong_keys", "with_answers"))
+    for name, order in orders.items() if len(planted) else ():
+        row[name] = average_precision_score(wrong, order.loc[labels].fillna(-1))
     p = found["p_wrong_key"].sort_values(ascending=False)
     called = p.index[((1 - p).expanding().mean() <= NOMINAL).to_numpy()]
-    false = float((~wrong[called]).mean()) if len(called) else 0.0
-    return [*precision, *[np.nan] * (3 - len(precision)), len(called), false]
+    false = (~wrong[called]).mean() if len(called) else 0.0
+    return row | {"called": len(called), "false": false}
 
 
 def keyed_anew(values, kind, g):
@@ -238,11 +208,17 @@ def digits(n, kind, g):
     return figures(irtkit.ResponseMatrix(right, some.index, some.columns), planted, some)
 
 
-def simulated(shape, kind, g):
+def of_board(path, n, kind, g):
+    """Figures of so many systems of a real board."""
+    values = pd.read_csv(path, index_col=0).to_numpy()
+    return figures(*keyed_anew(values[g.choice(len(values), n, replace=False)], kind, g))
+
+
+def simulated(n, n_items, kind, g):
     """Figures of simulated data, with wrong keys or without."""
-    n, n_items = shape
-    slopes, difficulties = g.lognormal(0, 0.4, n_items), g.normal(0, 1.5, n_items)
-    items = irtkit.ItemParameters.from_difficulty(slopes, difficulties)
+    items = irtkit.ItemParameters.from_difficulty(
+        g.lognormal(0, 0.4, n_items), g.normal(0, 1.5, n_items)
+    )
     responses = irtkit.simulate_responses(items, g.normal(size=n), seed=g)
     if kind == "none":
         return figures(responses, np.arange(0))
@@ -251,35 +227,33 @@ def simulated(shape, kind, g):
 
 def wrong_keys(data=SHARED, data_sets=10):
     """`irtkit.wrong_keys` with and without answers."""
-    rows = {}
+    draws = {}
     board = data / "metabench_arc.csv.gz"
-    for n in (12, 50, 800):
+    for n in (12, 50, 800) if board.exists() else ():
         for kind in ("inverted", "distractor"):
-            rows[f"metabench_arc {n}, {kind}"] = partial(of_board, board, n, kind)
+            draws[f"metabench_arc {n}, {kind}"] = partial(of_board, board, n, kind)
     for n in (130, 12):
         for kind in ("class", "second class"):
-            rows[f"digits {n}, {kind}"] = partial(digits, n, kind)
+            draws[f"digits {n}, {kind}"] = partial(digits, n, kind)
     for n, n_items in ((12, 2000), (100, 500), (1000, 1000)):
         for kind in ("none", "inverted", "distractor"):
-            rows[f"{kind}, {n:,} × {n_items:,}"] = partial(simulated, (n, n_items), kind)
+            draws[f"{kind}, {n:,} × {n_items:,}"] = partial(simulated, n, n_items, kind)
 
-    def record(name):
-        sets = [rows[name](np.random.default_rng([5, seed])) for seed in range(data_sets)]
-        return {"setting": name, "figures": np.mean(sets, axis=0).tolist()}
+    def one_set(name, seed):
+        return draws[name](np.random.default_rng([5, seed]))
 
-    there = [name for name in rows if data.is_dir() or "arc" not in name]
-    return {"settings": map(record, part(there, -9, -6))}
+    return {"settings": study(part(list(draws), -9, -6), one_set, data_sets)}
 
 
 def choices(g, n, options, n_wrong, guessing):
     """Responses to 200 items of several options, and which keys are wrong."""
     slopes, difficulties = g.lognormal(0, 0.3, 200), g.normal(size=200)
-    p = 1 / (1 + np.exp(-slopes * (g.normal(size=n)[:, None] - difficulties)))
+    p = expit(slopes * (g.normal(size=n)[:, None] - difficulties))
     p = guessing + (1 - guessing) * p
     wrong = np.zeros(200, dtype=bool)
     wrong[g.choice(200, n_wrong, replace=False)] = True
     p[:, wrong] = (1 - p[:, wrong]) / (options - 1)
-    return (g.random(p.shape) < p).astype(np.int8), wrong
+    return answers(g, p), wrong
 
 
 def choice_figures(values, wrong):
@@ -292,12 +266,12 @@ def choice_figures(values, wrong):
     called = suspects["called"].to_numpy(dtype=bool)
     by_correlation = np.argsort(item_total(values), kind="stable")[:5]
     row = {
-        "audit": float(planted[:5].sum()),
-        "item–total": float(wrong[by_correlation].sum()),
-        "likely": float((wrong & (p > 0.2)).sum()),
-        "likely false": float((~wrong & (p > 0.2)).sum()),
-        "called": float((called & planted).sum()),
-        "called false": float((called & ~planted).sum()),
+        "audit": planted[:5].sum(),
+        "item–total": wrong[by_correlation].sum(),
+        "likely": (wrong & (p > 0.2)).sum(),
+        "likely false": (~wrong & (p > 0.2)).sum(),
+        "called": (called & planted).sum(),
+        "called false": (called & ~planted).sum(),
     }
     return row, p
 
@@ -306,24 +280,20 @@ def multiple_choice(data_sets=20, systems=(12, 25, 60, 120, 500)):
     """Wrong keys of items with 4 and 10 options."""
     judged = []
 
-    def record(options, n):
-        rows = []
-        n_likely = 0
-        for seed in range(data_sets):
-            guessing = seed % 2 / options
-            g = np.random.default_rng([49, seed, n, options])
-            values, wrong = choices(g, n, options, 5, guessing)
-            row, p = choice_figures(values, wrong)
-            rows.append(row)
-            judged.append((p, wrong))
-            values, none = choices(g, n, options, 0, guessing)
-            p = choice_figures(values, none)[1]
-            judged.append((p, none))
-            n_likely += int((p > 0.2).any())
-        about = {"options": options, "systems": n, "data sets": data_sets}
-        return about | means(rows) | {"sets with a likely one": n_likely / data_sets}
+    def one_set(case, seed):
+        options, n = case.values()
+        guessing = seed % 2 / options
+        g = np.random.default_rng([49, seed, n, options])
+        values, wrong = choices(g, n, options, 5, guessing)
+        row, p = choice_figures(values, wrong)
+        judged.append((p, wrong))
+        values, none = choices(g, n, options, 0, guessing)
+        p = choice_figures(values, none)[1]
+        judged.append((p, none))
+        return row | {"sets with a likely one": (p > 0.2).any()}
 
-    studies = [record(options, n) for options in (4, 10) for n in systems]
+    cases = [{"options": options, "systems": n} for options in (4, 10) for n in systems]
+    studies = list(study(cases, one_set, data_sets, count="data sets"))
     p, wrong = (np.concatenate(parts) for parts in zip(*judged, strict=True))
     calibration = []
     for low, high in ((0.02, 0.1), (0.1, 0.3), (0.3, 0.6), (0.6, 1.0)):
@@ -331,12 +301,6 @@ def multiple_choice(data_sets=20, systems=(12, 25, 60, 120, 500)):
         share = float(wrong[inside].mean())
         calibration.append({"from": low, "to": high, "items": int(inside.sum()), "wrong": share})
     return {"studies": studies, "calibration": calibration}
-
-
-def of_board(path, n, kind, g):
-    """Figures of so many systems of a real board."""
-    values = pd.read_csv(path, index_col=0).to_numpy()
-    return figures(*keyed_anew(values[g.choice(len(values), n, replace=False)], kind, g))
 
 
 if __name__ == "__main__":

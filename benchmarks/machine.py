@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import tempfile
@@ -31,18 +32,25 @@ RAN = "IRTKIT_FILES_THAT_RAN"
 
 def describe():
     """Processor, usable cores, memory, system, and versions of what irtkit computes with."""
+    known = hasattr(os, "sched_getaffinity")
+    memory = (_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]
     return {
         "processor": _field("/proc/cpuinfo", "model name") or platform.processor(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
-        "memory_gib": round(
-            int((_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]) / 2**20
-        ),
+        "cores": len(os.sched_getaffinity(0)) if known else os.cpu_count(),
+        "memory_gib": round(int(memory) / 2**20),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "scipy", "jax", "jaxlib")},
     }
+
+
+def peak_mib():
+    """Largest resident size of this process so far."""
+    status = _field("/proc/self/status", "VmHWM")
+    if status:  # ru_maxrss would count what the process that started this one held
+        return int(status.split()[0]) / 2**10
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
 
 
 def arguments(module_doc):
@@ -77,16 +85,10 @@ def part(settings, *own):
 
 
 def store(options, **figures):
-    """Print the machine; write all figures to the file asked for, with what they depend on."""
-    machine = describe()
-    versions = ", ".join(f"{name} {machine[name]}" for name in ("python", "numpy", "scipy", "jax"))
-    print(
-        f"\n{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"{machine['system']}; {versions}"
-    )
+    """Write all figures to the file asked for, with the machine and what they depend on."""
     if options.out:
         measured = {
-            "machine": machine,
+            "machine": describe(),
             **now(),
             "seconds": round(sum(os.times()[:4]), 1),
             "sources": {name: digest(ROOT / name) for name in sorted(_sources())},

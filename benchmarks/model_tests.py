@@ -5,13 +5,9 @@ items of two samples that are linked. `differential`: items that differ between 
 of near-copies. `likelihood_ratio`: families of copies; "unscaled" is the test without regard to
 near-duplicates. `versions`: two versions of a benchmark. `anchors`: items held fixed, some of which
 leaked.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
-from __future__ import annotations
-
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from machine import part
@@ -20,26 +16,20 @@ from simulated import items_of
 from study import run, study
 
 import irtkit
-from irtkit.calibration.priors import PriorName
-from irtkit.irf import ModelName
 
 LEVEL = 0.05
 
 
-class Null(NamedTuple):
-    """Data sets drawn from the model that is fitted."""
+Null = namedtuple(
+    "Null", "n_respondents n_items n_sets model prior kind", defaults=("2PL", "weak", "")
+)
 
-    n_respondents: int
-    n_items: int
-    n_sets: int
-    model: ModelName = "2PL"
-    prior: PriorName | None = "weak"
-    kind: str = ""
 
-    def __str__(self):
-        prior = "" if self.prior else ", no prior"
-        kind = f", {self.kind}" if self.kind else ""
-        return f"{self.n_respondents:,} × {self.n_items:,} {self.model}{prior}{kind}"
+def named(setting):
+    """What data are drawn, from the model that is fitted."""
+    prior = "" if setting.prior else ", no prior"
+    kind = f", {setting.kind}" if setting.kind else ""
+    return f"{setting.n_respondents:,} × {setting.n_items:,} {setting.model}{prior}{kind}"
 
 
 NULLS = (
@@ -69,9 +59,10 @@ def draw(setting, seed):
     return irtkit.simulate_responses(items, ability, missing=missing, seed=generator)
 
 
-def fitted(responses, model="2PL", prior="weak"):
-    """A fit without standard errors."""
-    return irtkit.fit(responses, model, prior=prior, standard_errors=False)
+def fitted(setting, seed):
+    """A fit of the model without standard errors."""
+    responses, prior = draw(setting, seed), setting.prior
+    return irtkit.fit(responses, setting.model, prior=prior, standard_errors=False)
 
 
 def share_below(p, level=LEVEL):
@@ -88,7 +79,7 @@ def pooled(case, measure, n_sets):
 
 def p_of_fit(setting, seed):
     """p-values of S-X², lz and Q3."""
-    result = fitted(draw(setting, seed), setting.model, setting.prior)
+    result = fitted(setting, seed)
     pairs = irtkit.local_dependence(result, threshold=0.0, top=None)
     tables = {"s_x2": irtkit.item_fit(result), "lz": irtkit.respondent_fit(result), "q3": pairs}
     return {name: table["p_value"].to_numpy() for name, table in tables.items()}
@@ -99,14 +90,13 @@ def null(setting):
     p = pooled(setting, p_of_fit, setting.n_sets)
     n_items = int((~np.isnan(p["s_x2"])).sum())
     shares = {f"{name}_05": share_below(of_test) for name, of_test in p.items()}
-    return {"data": str(setting), "n_items": n_items, "sets": setting.n_sets, **shares}
+    return {"data": named(setting), "n_items": n_items, "sets": setting.n_sets, **shares}
 
 
 def m2_null(setting):
     """Alarms of M2 where the model holds."""
-    results = (fitted(draw(setting, seed), setting.model) for seed in range(setting.n_sets))
-    p = [irtkit.model_fit(result).p_value for result in results]
-    return {"data": str(setting), "sets": setting.n_sets, "m2_05": share_below(p)}
+    p = [irtkit.model_fit(fitted(setting, seed)).p_value for seed in range(setting.n_sets)]
+    return {"data": named(setting), "sets": setting.n_sets, "m2_05": share_below(p)}
 
 
 def model_fit():
@@ -121,28 +111,16 @@ RESPONDENTS = (
 )
 
 
-class Linked(NamedTuple):
-    """Pairs of samples that answered the same items."""
-
-    n_respondents: int
-    n_items: int
-    n_sets: int
-    model: ModelName = "2PL"
-
-    def __str__(self):
-        return f"{self.n_respondents:,} × {self.n_items} {self.model}"
-
-
 LINKED = (
-    *(Linked(600, 5, 80), Linked(600, 10, 60), Linked(600, 20, 40), Linked(600, 40, 40)),
-    *(Linked(2000, 40, 30), Linked(300, 40, 40), Linked(150, 100, 20), Linked(100, 30, 40)),
-    *(Linked(600, 40, 40, "1PL"), Linked(600, 40, 40, "Rasch"), Linked(2000, 30, 30, "3PL")),
+    *(Null(600, 5, 80), Null(600, 10, 60), Null(600, 20, 40), Null(600, 40, 40)),
+    *(Null(2000, 40, 30), Null(300, 40, 40), Null(150, 100, 20), Null(100, 30, 40)),
+    *(Null(600, 40, 40, "1PL"), Null(600, 40, 40, "Rasch"), Null(2000, 30, 30, "3PL")),
 )
 
 
 def of_respondents(setting, seed):
     """Respondents called on clean data, and the mean infit."""
-    result = fitted(draw(setting, seed), setting.model, setting.prior)
+    result = fitted(setting, seed)
     table = irtkit.respondent_fit(result)
     called = (table["q_value"] < LEVEL).any()
     infit = irtkit.item_fit(result)["infit"].mean()
@@ -167,7 +145,7 @@ def level(setting, measure):
     of_all = pooled(setting, measure, setting.n_sets)
     p, called = of_all.pop("p"), of_all.pop("called")
     return {
-        "data": str(setting),
+        "data": named(setting),
         "sets": setting.n_sets,
         "p_05": share_below(p),
         "p_001": share_below(p, 0.001),
@@ -184,24 +162,12 @@ def levels():
     }
 
 
-class Groups(NamedTuple):
-    """How data are drawn_groups."""
-
-    setting: str
-    n_reference: int = 500
-    n_focal: int = 500
-    n_items: int = 40
-    shift: float = 0.0
-    missing: float = 0.0
-    share: float = 0.0
-    difference: float = 0.0
-    planted: str = "both ways"
-    family: int = 1
-    noise: float = 0.0
-    across: bool = False
-    """Whether families lie across groups, and not within."""
-
-
+Groups = namedtuple(  # Families lie within groups, or across them.
+    "Groups",
+    "setting n_reference n_focal n_items shift missing share difference planted family noise"
+    " across",
+    defaults=(500, 500, 40, 0.0, 0.0, 0.0, 0.0, "both ways", 1, 0.0, False),
+)
 GROUPS = (
     Groups("equal groups"),
     Groups("one SD apart", shift=1.0),
@@ -234,18 +200,15 @@ def drawn_groups(setting, seed):
     """Responses, the group of every respondent, and which items differ."""
     s, generator = setting, np.random.default_rng([seed, 8])
     focal = np.repeat([False, True], [s.n_reference, s.n_focal])
-    slope = generator.lognormal(0, 0.3, s.n_items)
-    difficulty = generator.normal(size=s.n_items)
+    items = items_of(generator, s.n_items)
     differs = generator.permutation(s.n_items) < round(s.share * s.n_items)
     signs = np.where(generator.permutation(s.n_items) % 2, 1, -1) if s.planted == "both ways" else 1
     ability = generator.normal(size=len(focal)) - s.shift * focal
     of_slope = np.where(differs & (s.planted == "slopes"), 0.5, 1.0)
     harder = np.where(differs, s.difference * signs, 0.0)
-    items = [
-        irtkit.ItemParameters.from_difficulty(slope, difficulty),
-        irtkit.ItemParameters.from_difficulty(slope * of_slope, difficulty + harder),
-    ]
-    p = np.where(focal[:, None], items[1].probability(ability), items[0].probability(ability))
+    slope, difficulty = items.discrimination * of_slope, items.difficulty + harder
+    changed = irtkit.ItemParameters.from_difficulty(slope, difficulty)
+    p = np.where(focal[:, None], changed.probability(ability), items.probability(ability))
     right = generator.random(p.shape) < p
     if s.family > 1:
         first = np.arange(len(focal)) // s.family * s.family
@@ -285,17 +248,9 @@ def differential(items=2000):
     return {"studies": (differing(s, max(round(items / s.n_items), 6)) for s in settings)}
 
 
-class Versions(NamedTuple):
-    """How two versions are drawn."""
-
-    n: int
-    shift: float
-    n_drifting: int = 10
-    systems: str = "others"
-    repeats: float = 0.0
-    n_items: int = 200
-
-
+Versions = namedtuple(
+    "Versions", "n shift n_drifting systems repeats n_items", defaults=(10, "others", 0.0, 200)
+)
 VERSIONS = (
     *(Versions(60, 0.0), Versions(60, 0.5), Versions(60, 0.5, systems="the same")),
     *(Versions(60, 0.5, systems="the same", repeats=share) for share in (0.5, 0.8)),
@@ -306,16 +261,15 @@ VERSIONS = (
 def drifted(setting, seed):
     """Calls of drift, and whether the shift of scores lies within its interval."""
     generator = np.random.default_rng([seed, 3, setting.n])
-    slope = generator.lognormal(0, 0.3, setting.n_items)
-    difficulty = generator.normal(size=setting.n_items)
+    items = items_of(generator, setting.n_items)
     drifts = generator.permutation(setting.n_items) < setting.n_drifting
     before, after = generator.normal(size=(2, setting.n))
     is_same = setting.systems == "the same"
     if is_same:
         after = before
     after = after + setting.shift
-    items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
-    changed = irtkit.ItemParameters(slope, items.intercept + 1.5 * drifts, items.guessing)
+    intercept = items.intercept + 1.5 * drifts
+    changed = irtkit.ItemParameters(items.discrimination, intercept, items.guessing)
     draws, fresh = generator.random((2, setting.n, setting.n_items))
     old = irtkit.ResponseMatrix(draws < items.probability(before))
     draws = np.where(generator.random(draws.shape) < setting.repeats, draws, fresh)
@@ -338,16 +292,7 @@ def versions(data_sets=50):
     return {"studies": study(part(VERSIONS, 0), drifted, data_sets)}
 
 
-class Families(NamedTuple):
-    """How data are drawn_families."""
-
-    model: ModelName
-    families: int
-    copies: int
-    flips: float
-    n_items: int
-
-
+Families = namedtuple("Families", "model families copies flips n_items")
 FAMILIES = (
     *(Families("1PL", 240, 1, 0.0, n_items) for n_items in (20, 30, 60)),
     *(Families("1PL", 60, 4, 0.0, n_items) for n_items in (10, 15, 20, 30, 60)),
@@ -359,8 +304,8 @@ FAMILIES = (
 )
 
 
-def drawn_families(setting, seed):
-    """One data set."""
+def rejected(setting, seed):
+    """Whether the 1PL is rejected, and whether it is without regard to near-duplicates."""
     model, families, copies, flips, n_items = setting
     generator = np.random.default_rng([seed, families, n_items])
     slopes = np.ones(n_items) if model == "1PL" else generator.lognormal(0.0, 0.4, n_items)
@@ -368,14 +313,9 @@ def drawn_families(setting, seed):
     abilities = generator.normal(size=families)
     right = irtkit.simulate_responses(items, abilities, seed=generator).values
     right = np.repeat(right, copies, axis=0)
-    return irtkit.ResponseMatrix(right ^ (generator.random(right.shape) < flips))
-
-
-def tested(setting, seed):
-    """Whether the 1PL is rejected, and the share of evidence that counts."""
-    responses = drawn_families(setting, seed)
+    responses = irtkit.ResponseMatrix(right ^ (generator.random(right.shape) < flips))
     settings = {"prior": None, "standard_errors": False, "progress": False}
-    smaller, larger = (irtkit.fit(responses, model, **settings) for model in ("1PL", "2PL"))
+    smaller, larger = (irtkit.fit(responses, fitted, **settings) for fitted in ("1PL", "2PL"))
     test = irtkit.likelihood_ratio_test(smaller, larger)
     unscaled = chi2.sf(test.statistic / larger.evidence, test.degrees_of_freedom)
     return {"rejected": test.p_value < LEVEL, "unscaled": unscaled < LEVEL}
@@ -383,25 +323,17 @@ def tested(setting, seed):
 
 def likelihood_ratio(data_sets=200):
     """How often the likelihood-ratio test rejects the 1PL."""
-    return {"studies": study(part(FAMILIES, 6), tested, data_sets)}
+    return {"studies": study(part(FAMILIES, 6), rejected, data_sets)}
 
 
 N_ANCHORS, N_NEW_ITEMS, SHIFT = 30, 15, 1.2
 
 
-class Later(NamedTuple):
-    """Data sets of one kind."""
-
-    model: ModelName
-    n_earlier: int
-    n_later: int
-    leaked: int
-    population: tuple[float, float] = (0.0, 1.0)
-    """Mean and SD of ability of later systems."""
-    copies: int = 1
-    n_data_sets: int = 40
-
-
+Later = namedtuple(  # Later systems have abilities of this mean and SD.
+    "Later",
+    "model n_earlier n_later leaked population copies n_data_sets",
+    defaults=((0.0, 1.0), 1, 40),
+)
 LATER = (
     *(Later("2PL", earlier, 1000, 6) for earlier in (500, 1000, 5000)),
     *(Later(model, 1000, 1000, 6) for model in ("Rasch", "1PL", "3PL")),

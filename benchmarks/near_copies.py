@@ -4,13 +4,21 @@ Parents have abilities and answers of their own; children copy the answers and f
 probability given. `near_copies` and `few_families` (of at most 60 respondents): every respondent
 counted as independent ("alone"), and evidence weighed by near-duplicates. `named_families`: without
 families, with ``families="similar"``, and with the true ones.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 import numpy as np
 from machine import part
-from simulated import flipped, inverted, responses, setting, two_abilities, with_missing
+from scipy.special import expit
+from simulated import (
+    answers,
+    board_of,
+    flipped,
+    inverted,
+    responses,
+    setting,
+    two_abilities,
+    with_missing,
+)
 from study import run, study
 
 import irtkit
@@ -20,6 +28,7 @@ from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import called_negative, slope_signs
 
 SHARE, SEED = 0.02, 41
+WAYS = ("unnamed", "similar", "true")
 
 
 def planted(draw):
@@ -86,7 +95,7 @@ def two_kinds(g, r, n=200, m=500):
     second, a = g.random(n) < 0.2, g.lognormal(0, 0.3, m)
     b = two_abilities(g, m, r)
     eta = a * (g.normal(size=n)[:, None] - np.where(second[:, None], b[:, 1], b[:, 0]))
-    return (g.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(np.int8)
+    return answers(g, expit(eta))
 
 
 @setting
@@ -106,9 +115,7 @@ def nothing(g, draw):
 @planted
 def benchmark(g, n):
     """As in the study of planted wrong keys."""
-    slope, difficulty = g.lognormal(0, 0.3, 1000), g.normal(size=1000)
-    items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
-    return irtkit.simulate_responses(items, g.normal(size=n), seed=g).values
+    return board_of(g, n, 1000)[2].values
 
 
 def _exponential(g, n):
@@ -227,11 +234,14 @@ FEW = {
         for n in (12, 20, 30, 60)
     },
 }
-NAMED = (
-    *((10, 20, 0.1, 100), (20, 10, 0.05, 100), (20, 10, 0.1, 100), (40, 5, 0.2, 100)),
-    *((60, 4, 0.05, 100), (200, 1, 0.0, 100), (10, 20, 0.1, 50), (40, 5, 0.2, 50)),
-    *((2, 20, 0.1, 100), (3, 20, 0.1, 100)),
-)
+NAMED = {
+    f"{k} × {size}, {100 * noise:.0f} %, {m} items": (k, size, noise, m)
+    for k, size, noise, m in (
+        *((10, 20, 0.1, 100), (20, 10, 0.05, 100), (20, 10, 0.1, 100), (40, 5, 0.2, 100)),
+        *((60, 4, 0.05, 100), (200, 1, 0.0, 100), (10, 20, 0.1, 50), (40, 5, 0.2, 50)),
+        *((2, 20, 0.1, 100), (3, 20, 0.1, 100)),
+    )
+}
 """Families, their size, the share of answers changed, and items."""
 
 
@@ -257,27 +267,19 @@ def measured(name, seed):
     return figures
 
 
-def named(n_families, size, noise, n_items, sets):
+def named(name, seed):
     """What is called without families, with similar ones and with the true ones."""
-    draw = families(n_families, size, noise, n_items)
+    values, wrong = families(*NAMED[name])(np.random.default_rng([seed, SEED]))
+    n_families, size, *_ = NAMED[name]
     family = np.repeat(range(n_families), size).tolist()
-    ways = {"unnamed": None, "similar": "similar", "true": family}
-    n_called, n_false = dict.fromkeys(ways, 0), dict.fromkeys(ways, 0)
-    for seed in range(sets):
-        values, wrong = draw(np.random.default_rng([seed, SEED]))
-        result = irtkit.fit(irtkit.ResponseMatrix(values), "1PL", standard_errors=False)
-        inverted_items = {result.item_labels[j] for j in np.flatnonzero(wrong)}
-        for way, grouping in ways.items():
-            reasons = irtkit.flag_items(result, families=grouping)["reasons"]
-            called = {item for item, listed in reasons.items() if "negative" in listed}
-            n_called[way] += len(called)
-            n_false[way] += len(called - inverted_items)
-    name = f"{n_families} × {size}, {noise:.0%}, {n_items} items".replace("%", " %")
-    figures = {"setting": name, "data_sets": sets}
-    for way in ways:
-        figures[f"{way} called"] = n_called[way]
-        figures[f"{way} false of all"] = n_false[way] / max(n_called[way], 1)
-    return figures
+    result = irtkit.fit(irtkit.ResponseMatrix(values), "1PL", standard_errors=False)
+    wrong_items = {result.item_labels[j] for j in np.flatnonzero(wrong)}
+    row = {}
+    for way, grouping in zip(WAYS, (None, "similar", family), strict=True):
+        reasons = irtkit.flag_items(result, families=grouping)["reasons"]
+        called = {item for item, listed in reasons.items() if "negative" in listed}
+        row |= {f"{way} called": len(called), f"{way} false": len(called - wrong_items)}
+    return row
 
 
 def near_copies(sets=20):
@@ -292,7 +294,14 @@ def few_families(sets=20):
 
 def named_families(sets=200):
     """False discoveries where families are named."""
-    return {"studies": (named(*case, sets) for case in part(NAMED, 8))}
+    counts = [f"{way} {what}" for way in WAYS for what in ("called", "false")]
+    rows = study(part(list(NAMED), 8), named, sets, totals=counts)
+
+    def shares(row):
+        false = {way: row.pop(f"{way} false") / max(row[f"{way} called"], 1) for way in WAYS}
+        return row | {f"{way} false of all": share for way, share in false.items()}
+
+    return {"studies": map(shares, rows)}
 
 
 if __name__ == "__main__":

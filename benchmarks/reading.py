@@ -6,8 +6,6 @@ left out above ten million rows. `fuzzed_logs`: logs of every format, damaged. T
 valid response matrix or a ValueError; anything else is a failure, and so is more than five seconds.
 The address space is limited. `report_page`: the whole command in a fresh process, then the page in
 Chromium, headless, with the window of a laptop.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
 import io
@@ -22,14 +20,16 @@ import tempfile
 import time
 import zipfile
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from machine import ROOT, part
-from study import run
+from machine import ROOT, part, peak_mib
+from simulated import items_of
+from study import means, run
 
 import irtkit
 from irtkit.io.overview import overview
@@ -77,7 +77,7 @@ def read_folder(name, form):
     start = time.process_time()
     responses = irtkit.read_responses(folder)
     seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    peak = peak_mib()
     lines = next(folder.rglob("*.jsonl")).read_text(encoding="utf-8").splitlines()
     start = time.process_time()
     for line in lines:
@@ -129,10 +129,8 @@ _MOST_OF_PYARROW = 10**7
 def write_table(path, systems, items):
     """Write a long table with a row for every cell."""
     n = systems * items
-    names = [
-        pa.array([f"{kind}-{k}" for k in range(m)])
-        for kind, m in (("org/model", systems), ("task/item", items))
-    ]
+    names = [pa.array([f"org/model-{k}" for k in range(systems)])]
+    names.append(pa.array([f"task/item-{k}" for k in range(items)]))
     schema = pa.schema({"model": pa.string(), "item": pa.string(), "correct": pa.int8()})
     generator = np.random.default_rng(0)
     with ExitStack() as stack:
@@ -146,10 +144,8 @@ def write_table(path, systems, items):
         for start in range(0, n, _AT_ONCE):
             cells = np.arange(start, min(start + _AT_ONCE, n)) * _STEP % n
             right = pa.array(generator.integers(0, 2, len(cells), dtype=np.int8))
-            labels = [
-                name.take(pa.array(at))
-                for name, at in zip(names, np.divmod(cells, items), strict=True)
-            ]
+            places = zip(names, np.divmod(cells, items), strict=True)
+            labels = [name.take(pa.array(at)) for name, at in places]
             writer.write_table(pa.table([*labels, right], schema=schema))
 
 
@@ -168,9 +164,7 @@ def read_table(name, reader):
     else:
         pyarrow.parquet.read_table(path, columns=COLUMNS)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    status = Path("/proc/self/status").read_text("utf-8").splitlines()
-    (line,) = (line for line in status if line.startswith("VmHWM"))
-    return {"seconds": wall, "cpu_seconds": cpu, "peak_mib": int(line.split()[1]) / 2**10}
+    return {"seconds": wall, "cpu_seconds": cpu, "peak_mib": peak_mib()}
 
 
 def compare(systems, items, form, rounds):
@@ -195,14 +189,10 @@ def compare(systems, items, form, rounds):
 
 def read_long(systems=1000, rounds=5):
     """Long tables of up to a hundred million rows."""
-    cases = [
-        (items, form)
-        for form in ("parquet", "csv")
-        for items in part([1000, 10_000, 100_000], 0)
-        if form == "parquet" or systems * items <= _MOST_OF_PYARROW
-    ]
-    rows = (compare(systems, items, form, rounds) for items, form in cases)
-    return {"records": (record for records in rows for record in records)}
+    sizes = part([1000, 10_000, 100_000], 0)
+    cases = [(items, "parquet") for items in sizes]
+    cases += [(items, "csv") for items in sizes if systems * items <= _MOST_OF_PYARROW]
+    return {"records": chain.from_iterable(compare(systems, *case, rounds) for case in cases)}
 
 
 SAMPLES = ROOT.parent / "shared" / "samples"
@@ -346,42 +336,36 @@ def is_valid(responses):
     return bool(named and unique and (right <= tried).all() and tried.any())
 
 
-def outcomes_of(logs, n, folder):
-    """Damage every log in n ways, read each, and count outcomes."""
-    records = []
-    for number, log in enumerate(logs):
-        content = log.read_bytes()
-        outcomes = {"matrix": 0, "error": 0}
-        failures = []
-        slowest = 0.0
-        for seed in range(n):
-            draw = np.random.default_rng([number, seed])
-            path = folder / log.parent.name / log.name  # a submission goes by its folder as well
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(damaged(content, draw) if seed else content)  # the first is whole
-            start = time.process_time()
-            fault = fault_of(path, draw)
-            seconds = time.process_time() - start
-            slowest = max(slowest, seconds)
-            if fault or seconds > SECONDS:
-                failures.append(f"{log.name} seed {seed}: {fault or f'{seconds:.1f} s'}")
-            outcomes["matrix" if fault is None else "error"] += 1
-        record = {"log": log.name, "damages": n, **outcomes, "failures": len(failures)}
-        records.append(record | {"slowest_seconds": round(slowest, 3)})
-        print(*records[-1].values(), *failures[:3], sep="  ", flush=True)
-    return records
+def outcome(log, number, seed, folder):
+    """Damage a log in one way, but for the first, and read it: a matrix, an error or a failure."""
+    draw = np.random.default_rng([number, seed])
+    path = folder / log.parent.name / log.name  # a submission goes by its folder as well
+    path.parent.mkdir(exist_ok=True)
+    content = log.read_bytes()
+    path.write_bytes(damaged(content, draw) if seed else content)
+    start = time.process_time()
+    fault = fault_of(path, draw)
+    seconds = time.process_time() - start
+    failed = bool(fault) or seconds > SECONDS
+    if failed:
+        print(f"{log.name} seed {seed}: {fault or f'{seconds:.1f} s'}", flush=True)
+    return {"matrix": fault is None, "error": fault is not None, "failures": failed}
 
 
 def fuzzed_logs(damages=2000):
     """Damaged logs, so many of every format, and fewer of those that others wrote."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE,) * 2)
+    totals = ("matrix", "error", "failures")
+    records = []
     with tempfile.TemporaryDirectory() as name:
         written = Path(name, "written")
         written.mkdir()
-        logs = part(logs_of_the_tests(written), 0)
-        records = outcomes_of(logs, damages, Path(name))
-        records += outcomes_of(part(logs_of_writers()), max(damages // 10, 1), Path(name))
+        of_tests, of_writers = part(logs_of_the_tests(written), 0), part(logs_of_writers())
+        for logs, n in ((of_tests, damages), (of_writers, max(damages // 10, 1))):
+            for number, log in enumerate(logs):
+                rows = [outcome(log, number, seed, Path(name)) for seed in range(n)]
+                records.append({"log": log.name, "damages": n, **means(rows, totals)})
     return {"records": records}
 
 
@@ -413,16 +397,9 @@ _MEASURE = """async () => {
 }"""
 
 
-def digits(_):
-    """130 classifiers on 1,797 digits."""
-    return irtkit.load_digits_crowd().responses
-
-
 def few_systems(items):
     """Twelve systems on many items."""
-    generator = np.random.default_rng(0)
-    slopes, places = generator.lognormal(0, 0.4, items), generator.normal(0, 1.5, items)
-    drawn = irtkit.ItemParameters.from_difficulty(slopes, places)
+    drawn = items_of(np.random.default_rng(0), items, spread=0.4, sd=1.5)
     return irtkit.simulate_responses(drawn, np.linspace(-1.5, 2, 12), seed=0)
 
 
@@ -471,17 +448,16 @@ def opened(page, rounds):
 
 
 def report_page(items=42000, rounds=5):
-    """Size and speed of the page of a report."""
+    """Size and speed of the page."""
 
-    def record(draw):
-        responses = draw(items)
+    def record(responses):
         about = {"responses": f"{responses.n_respondents} × {responses.n_items:,}"}
         with tempfile.TemporaryDirectory() as folder:
             command = written(responses, Path(folder))
-            browser = opened(Path(folder, "page.html"), rounds)
-        return about | command | browser
+            return about | command | opened(Path(folder, "page.html"), rounds)
 
-    return {"records": map(record, part((digits, few_systems), 0))}
+    digits = irtkit.load_digits_crowd().responses  # 130 classifiers on 1,797 digits
+    return {"records": map(record, part((digits, few_systems(items)), 0))}
 
 
 if __name__ == "__main__":

@@ -5,28 +5,22 @@ given by ``--data``, which has to hold them. `stored_difficulties`: those of the
 Rasch without a prior on the grid of R's mirt, in the paper's batches of items. Of the paper's
 random rows totals by item are known; they are drawn anew. What is left is a common shift of all
 items of a batch: on a grid coarser than posteriors the likelihood is all but flat along it.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
+from collections import namedtuple
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from machine import SHARED, part
+from simulated import AAAI22, aaai22
 from study import run
 
 import irtkit
 from irtkit.difficulty import quality_standard
 
 CARRIED = Path(__file__).parents[1] / "tests" / "data"
-Rows = Iterator[tuple[str, float, float]]
-"""What it is, as others have it and as irtkit does."""
 
 
 def lsat(name):
@@ -41,10 +35,10 @@ def lsat(name):
         for column, short in (("discrimination", "a"), ("difficulty", "b")):
             rows_of = zip(result.items[column].items(), of["items"], strict=True)
             for (item, ours), stored in rows_of:
-                common = model == "1PL" and short == "a"
-                if item == "item-1" or not common:
-                    name_of = "all items" if common else item
-                    yield f"{model}: {column} of {name_of}", stored[short], ours
+                if model == "2PL" or short == "b":
+                    yield f"{model}: {column} of {item}", stored[short], ours
+                elif item == "item-1":
+                    yield f"{model}: {column} of all items", stored[short], ours
 
 
 def gpqa(data):
@@ -68,15 +62,13 @@ def tau_bench(data):
 
 def kolena():
     """The worked example of Kolena's score, printed with three digits, further ones cut off."""
-    metrics = pd.DataFrame(
-        {
-            "respondent": "A",
-            "item": [1, 2, 3, 4],
-            "recall": [0.1, 0.5, 0.9, 0.6],
-            "cost": [3.14, 0.90, 0.01, 0.50],
-            "accuracy": [0.50, 0.80, 0.99, 0.55],
-        }
-    )
+    columns = {
+        "item": [1, 2, 3, 4],
+        "recall": [0.1, 0.5, 0.9, 0.6],
+        "cost": [3.14, 0.90, 0.01, 0.50],
+        "accuracy": [0.50, 0.80, 0.99, 0.55],
+    }
+    metrics = pd.DataFrame({"respondent": "A", **columns})
     scores = quality_standard(metrics, ["recall", "accuracy"]).items
     for (item, score), published in zip(scores.items(), (1, 0.390, 0, 0.476), strict=True):
         yield f"item {item}", published, float(score)
@@ -115,18 +107,17 @@ def replications(data=SHARED):
     }
 
 
-SETS = ("liver-disorders", "diabetes", "sat", "SST", "tptp", "optdigits")
 NEGATIVE_OF_MIRT = {"liver-disorders": 0.43, "diabetes": 0.21, "sat": 0.0, "tptp": 0.0}
 GRID = (61, 6.0)
 
 
-class Stored(NamedTuple):
-    """Answers of the systems, and what the paper's authors stored of the items."""
+class Stored(namedtuple("Stored", "values items extremes")):
+    """Answers of the systems, and what the paper's authors stored of the items.
 
-    values: Any
-    items: pd.DataFrame
-    extremes: bool
-    """Whether an always-right and an always-wrong row are to be added (tptp has them)."""
+    An always-right and an always-wrong row may have to be added; tptp has them.
+    """
+
+    __slots__ = ()
 
     def drawn(self, seed):
         """All rows, three random ones drawn to the stored totals."""
@@ -140,12 +131,8 @@ class Stored(NamedTuple):
 
 def stored(name, folder=SHARED):
     """Read one set; duplicates are dropped but of tptp."""
-    items = pd.read_csv(folder / f"aid_{name}_reference_items.csv.gz")
-    table = pd.read_csv(folder / f"aid_{name}.csv.gz", index_col=0)
-    known = pd.read_csv(folder / f"aid_{name}_respondents.csv.gz", index_col=0)
-    first = (known.loc[table.index, "exact_duplicate"] == 0).to_numpy()
-    kept = table if name == "tptp" else table[first]
-    return Stored(kept[items["item"]].to_numpy(), items, extremes=name != "tptp")
+    items, table = aaai22(name, folder, distinct=name != "tptp")
+    return Stored(table.to_numpy(), items, extremes=name != "tptp")
 
 
 def compatible(responses, model, batch):
@@ -163,12 +150,12 @@ def reproduced(name, draws):
     for seed in range(draws):
         ours = compatible(data.drawn(seed), "Rasch", batch)["difficulty"].to_numpy()
         off = ours - published
-        whole.append(float(np.mean(off**2) ** 0.5))
-        of_whole.append(float(np.corrcoef(ours, published)[0, 1]))
+        whole.append(np.mean(off**2) ** 0.5)
+        of_whole.append(np.corrcoef(ours, published)[0, 1])
         for k in np.unique(batch):
             items = batch == k
-            shapes.append(float(off[items].std()))
-            of_batches.append(float(np.corrcoef(ours[items], published[items])[0, 1]))
+            shapes.append(off[items].std())
+            of_batches.append(np.corrcoef(ours[items], published[items])[0, 1])
     first = data.drawn(0)
     by_batch, at_once = (
         compatible(first, "Rasch", of)["difficulty"] for of in (batch, np.zeros_like(batch))
@@ -176,31 +163,31 @@ def reproduced(name, draws):
     return {
         "set": name,
         "draws": draws,
-        "rmse": float(np.median(whole)),
-        "rmse_without_shift": float(np.median(shapes)),
-        "correlation": float(np.median(of_whole)),
+        "rmse": np.median(whole),
+        "rmse_without_shift": np.median(shapes),
+        "correlation": np.median(of_whole),
         "least_correlation": min(of_batches),
-        "at_once_correlation": float(np.corrcoef(by_batch, at_once)[0, 1]),
+        "at_once_correlation": np.corrcoef(by_batch, at_once)[0, 1],
     }
 
 
 def negative_slopes(name, draws):
     """Shares of items with a negative slope."""
     data = stored(name)
-    compared = [
-        compatible(data.drawn(seed), "2PL", data.items["batch"].to_numpy())["discrimination"]
-        for seed in range(draws)
-    ]
-    shares = [float((slopes < 0).mean()) for slopes in compared]
+    batch = data.items["batch"].to_numpy()
+    slopes = [compatible(data.drawn(k), "2PL", batch)["discrimination"] for k in range(draws)]
     usual = irtkit.fit(data.drawn(0), "2PL", standard_errors=False, progress=False)
-    by_default = float((usual.items["discrimination"] < 0).mean())
-    medians = {"share": float(np.median(shares)), "of_mirt": NEGATIVE_OF_MIRT[name]}
-    return {"set": name, **medians, "by_default": by_default}
+    return {
+        "set": name,
+        "share": np.median([(of < 0).mean() for of in slopes]),
+        "of_mirt": NEGATIVE_OF_MIRT[name],
+        "by_default": (usual.items["discrimination"] < 0).mean(),
+    }
 
 
 def stored_difficulties(draws=20):
     """Stored difficulties and shares of negative slopes."""
-    sets = part(SETS, 0)
+    sets = part(AAAI22, 0)
     negative = [name for name in NEGATIVE_OF_MIRT if name in sets]
     return {
         "difficulties": (reproduced(name, draws) for name in sets),

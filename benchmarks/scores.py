@@ -5,22 +5,19 @@ from several families. `rubrics`: the GPCM and the GRM, and items of three kinds
 `repeated_trials`: trials of a cell are correlated given ability and item: "beta", the cell has a
 probability of its own; "copies", the runs of a share of the cells are one run copied. The 1PL is
 fitted to a 2PL once more: what a model misses repeats itself from trial to trial as well.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
-from __future__ import annotations
-
 import time
-from typing import Literal, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
 from machine import SHARED, part
+from scipy.special import expit
+from simulated import answers, levels_of
 from study import means, run, study
 
 import irtkit
-from irtkit.irf import ItemParameters, ModelName
 
 _SPLITS, _HALVES = 8, 20
 _SHAPES = ((30, 30, 0.0, 60), (100, 50, 0.0, 40), (222, 57, 0.82, 40), (100, 500, 0.0, 20))
@@ -33,7 +30,7 @@ def _beta(p, trials, generator):
 
 
 FAMILIES = {
-    "0 and 1": lambda p, g: (g.random(p.shape) < p).astype(float),
+    "0 and 1": lambda p, g: answers(g, p),
     "16 trials": lambda p, g: g.binomial(16, p) / 16,
     "16 trials worth 4": lambda p, g: g.binomial(16, g.beta(4 * p, 4 * (1 - p))) / 16,
     "beta, 8": lambda p, g: _beta(p, 8, g),
@@ -45,13 +42,16 @@ FAMILIES = {
 }
 
 
+Scores = namedtuple("Scores", "family n n_items missing n_data_sets")
+
+
 def expected(result):
     """Mean of P over the posterior of ability."""
     slope, intercept = result.parameters.discrimination, result.parameters.intercept
     found = np.zeros((len(result.ability), len(slope)))
     for point, weight in zip(_POINTS, _WEIGHTS / _WEIGHTS.sum(), strict=True):
         theta = result.ability + point * result.posterior_sd
-        found += weight / (1 + np.exp(-(theta[:, None] * slope + intercept)))
+        found += weight * expit(theta[:, None] * slope + intercept)
     return found
 
 
@@ -91,21 +91,20 @@ def difference_of_halves(ability, se):
 
 def of_family(case, seed):
     """Trials found, and shares of intervals that hold the truth."""
-    generator, n, n_items = np.random.default_rng(seed), int(case["n"]), int(case["n_items"])
-    theta, slope = generator.normal(size=n), np.exp(generator.normal(0, 0.4, n_items))
-    intercept = -slope * generator.normal(size=n_items)
-    p = 1 / (1 + np.exp(-(theta[:, None] * slope + intercept)))
-    scores = np.clip(FAMILIES[case["family"]](p, generator), 0, 1)
-    if case["missing"]:
-        scores[generator.random(p.shape) < case["missing"]] = np.nan
+    g = np.random.default_rng(seed)
+    theta, slope = g.normal(size=case.n), np.exp(g.normal(0, 0.4, case.n_items))
+    intercept = -slope * g.normal(size=case.n_items)
+    p = expit(theta[:, None] * slope + intercept)
+    scores = np.clip(FAMILIES[case.family](p, g), 0, 1).astype(float)
+    if case.missing:
+        scores[g.random(p.shape) < case.missing] = np.nan
     result = irtkit.fit(scores)
-    truths = {
-        "ability": (result.respondents, "ability", theta),
-        "slopes": (result.items, "discrimination", slope),
-        "intercepts": (result.items, "intercept", intercept),
-    }
     row = {"trials": 1 / (result.settings.trial_correlation or 1.0)}
-    for name, (table, column, truth) in truths.items():
+    for name, table, column, truth in (
+        ("ability", result.respondents, "ability", theta),
+        ("slopes", result.items, "discrimination", slope),
+        ("intercepts", result.items, "intercept", intercept),
+    ):
         error = table[f"{column}_se"]
         row[name] = ((table[column] - truth).abs() < 1.96 * error)[error > 0].mean()
     return row
@@ -126,14 +125,12 @@ def boards(data):
 
 def scores(data=SHARED):
     """Published boards, and scores drawn from several families."""
-
-    def records():
-        for n, n_items, missing, sets in part(_SHAPES, 0):
-            shape = {"n": n, "n_items": n_items, "missing": missing}
-            cases = [{"family": name, **shape} for name in FAMILIES]
-            yield from study(cases, of_family, sets, count="sets")
-
-    return {"boards": boards(data), "families": records()}
+    cases = [
+        Scores(family, n, n_items, missing, sets)
+        for n, n_items, missing, sets in part(_SHAPES, 0)
+        for family in FAMILIES
+    ]
+    return {"boards": boards(data), "families": study(cases, of_family, count="sets")}
 
 
 MODELS = ("GPCM", "GRM")
@@ -142,8 +139,6 @@ SECONDS = ((2000, 500, 5, 0.0), (2000, 500, 5, 0.3), (20_000, 50, 5, 0.0), (12, 
 MIXED = ((300, 45), (100, 60), (30, 90))  # Respondents and items.
 FRACTIONS = ((100, 50, 3), (100, 50, 5), (100, 50, 8), (100, 50, 10), (30, 20, 5), (30, 20, 10))
 
-HALF_WIDTH = 1.959964
-
 
 def drawn_levels(seed, n, n_items, n_levels, model):
     """Responses, items and abilities."""
@@ -151,43 +146,36 @@ def drawn_levels(seed, n, n_items, n_levels, model):
     size = {"GPCM": 3.2 / n_levels, "GRM": 1.4}[model]
     slope = size * np.exp(g.normal(0, 0.25, n_items))
     thresholds = np.linspace(-1.5, 1.5, n_levels - 1) + g.normal(0, 0.5, (n_items, 1))
-    steps = -slope[:, None] * thresholds
-    steps = np.cumsum(steps, axis=1) if model == "GPCM" else steps
-    slope[: n_items // 20] *= -1
-    steps = np.concatenate([np.zeros((n_items, 1)), steps], axis=1)
-    top = np.full(n_items, n_levels - 1.0)
-    items = ItemParameters(slope, steps.mean(axis=1), np.zeros(n_items), steps, top, model)
+    negative = np.where(np.arange(n_items) < n_items // 20, -1, 1)
+    items = levels_of(negative * slope, negative[:, None] * thresholds, model)
     theta = g.normal(size=n)
     return irtkit.simulate_responses(items, theta, seed=g), items, theta
 
 
-def coverage_of_levels(model, shape, sets):
-    """How often intervals hold what was drawn."""
-    several = {"slopes": [], "thresholds": [], "abilities": []}
-    for seed in range(sets):
-        responses, items, theta = drawn_levels(seed, *shape, model)
-        result = irtkit.fit(responses, model, progress=False)
-        fitted, errors = result.parameters, result.standard_errors
-        triples = {
-            "slopes": (fitted.discrimination, items.discrimination, errors[:, 0]),
-            "thresholds": (fitted.thresholds, items.thresholds, errors[:, 4:]),
-            "abilities": (result.ability, theta, result.ability_se),
-        }
-        for name, triple in triples.items():
-            estimate, true, error = map(np.ravel, triple)
-            several[name].append(np.stack([estimate, true, error])[:, np.isfinite(error)])
-    row = {"model": model, "shape": list(shape), "sets": sets}
-    for name, sets_of in several.items():
-        estimate, true, error = np.concatenate(sets_of, axis=1)
-        held = float(np.mean(np.abs(estimate - true) <= HALF_WIDTH * error))
-        row[name] = {"coverage": round(held, 4)}
-    return row
+def held(estimate, true, error):
+    """Which intervals hold the truth; one that does not exist holds nothing."""
+    return np.abs(estimate - true) <= 1.959964 * error
 
 
-def seconds(model, shape, missing):
+def of_levels(case, seed):
+    """Shares of intervals that hold what was drawn, in one data set."""
+    responses, items, theta = drawn_levels(seed, *case["shape"], case["model"])
+    result = irtkit.fit(responses, case["model"], progress=False)
+    fitted, errors = result.parameters, result.standard_errors
+    there = np.isfinite(errors)
+    thresholds = held(fitted.thresholds, items.thresholds, errors[:, 4:])
+    return {
+        "slopes": held(fitted.discrimination, items.discrimination, errors[:, 0]).mean(),
+        "thresholds": thresholds[there[:, 4:]].mean(),
+        "abilities": held(result.ability, theta, result.ability_se).mean(),
+    }
+
+
+def seconds(model, shape):
     """CPU seconds of fits without and with standard errors."""
+    *size, missing = shape
     irtkit.fit(drawn_levels(0, 100, 10, 5, model)[0], model, progress=False)  # loads what it needs
-    responses, _, _ = drawn_levels(0, *shape, model)
+    responses, _, _ = drawn_levels(0, *size, model)
     tried = responses.trials.copy()
     tried[np.random.default_rng(0).random(tried.shape) < missing] = 0
     successes = np.minimum(responses.successes, tried)
@@ -197,93 +185,76 @@ def seconds(model, shape, missing):
         start = time.process_time()
         irtkit.fit(responses, model, standard_errors=errors, progress=False)
         taken.append(round(time.process_time() - start, 2))
-    return {"model": model, "shape": list(shape), "missing": missing, "seconds": taken}
+    return {"model": model, "shape": size, "missing": missing, "seconds": taken}
 
 
-def fractions(truth, shape, sets):
-    """Errors of abilities by each model, in those of the true model."""
-    lost = {"GPCM": [], "GRM": [], "2PL": []}
-    for seed in range(sets):
-        responses, _, theta = drawn_levels(seed, *shape, truth)
-        shares = irtkit.ResponseMatrix(responses.scores)
-        for model, errors in lost.items():
-            given = shares if model == "2PL" else responses
-            result = irtkit.fit(given, model, standard_errors=False, progress=False)
-            errors.append(1 - float(np.corrcoef(result.ability, theta)[0, 1]) ** 2)
-    mean = {model: float(np.mean(errors)) for model, errors in lost.items()}
-    ratios = {model: round(error / mean[truth], 4) for model, error in mean.items()}
-    return {"truth": truth, "shape": list(shape), "sets": sets, "ratios": ratios}
+def lost(case, seed):
+    """What abilities lose by each model: 1 less the squared correlation with the truth."""
+    responses, _, theta = drawn_levels(seed, *case["shape"], case["truth"])
+    shares = irtkit.ResponseMatrix(responses.scores)
+    row = {}
+    for model in (*MODELS, "2PL"):
+        given = shares if model == "2PL" else responses
+        result = irtkit.fit(given, model, standard_errors=False, progress=False)
+        row[model] = 1 - np.corrcoef(result.ability, theta)[0, 1] ** 2
+    return row
 
 
 def drawn_mixed(seed, n, n_items):
     """Responses, slopes and abilities."""
     g, k = np.random.default_rng([seed, n, n_items, 1]), n_items // 3
     theta, slope = g.normal(size=n), g.lognormal(0, 0.3, n_items)
-    p = 1 / (1 + np.exp(-(np.multiply.outer(theta, slope[: 2 * k]) + g.normal(size=2 * k))))
-    right, share = g.random((n, k)) < p[:, :k], g.beta(8 * p[:, k:], 8 * (1 - p[:, k:]))
+    p = expit(np.multiply.outer(theta, slope[: 2 * k]) + g.normal(size=2 * k))
+    right, share = answers(g, p[:, :k]), g.beta(8 * p[:, k:], 8 * (1 - p[:, k:]))
     slope[2 * k :] *= 0.6
     thresholds = np.linspace(-1.5, 1.5, 3) + g.normal(0, 0.4, (k, 3))
-    steps = np.cumsum(-slope[2 * k :, None] * thresholds, axis=1)
-    steps = np.concatenate([np.zeros((k, 1)), steps], axis=1)
-    of_levels = slope[2 * k :], steps.mean(axis=1), np.zeros(k), steps, np.full(k, 3.0)
-    items = ItemParameters(*of_levels, "GPCM")
+    items = levels_of(slope[2 * k :], thresholds)
     levels = irtkit.simulate_responses(items, theta, seed=g).successes
     table = np.hstack([right, share, levels]).astype(float)
     table[g.random(table.shape) < 0.1] = np.nan
     return pd.DataFrame(table).add_prefix("item-"), slope, theta
 
 
-def mixed(n, n_items, sets):
-    """How often intervals of mixed items hold what was drawn."""
-    held, of_abilities, weights = [], [], []
-    for seed in range(sets):
-        table, slope, theta = drawn_mixed(seed, n, n_items)
-        result = irtkit.fit(table, levels=True, progress=False)
-        off = (result.parameters.discrimination - slope) / result.standard_errors[:, 0]
-        held.append((np.abs(off) <= HALF_WIDTH).reshape(3, -1).mean(axis=1))
-        of_abilities.append(
-            np.mean(np.abs(result.ability - theta) <= HALF_WIDTH * result.ability_se)
-        )
-        weights.append(1 / (result.settings.trial_correlation or np.inf))
-    shares = np.mean(held, axis=0).round(4).tolist()
+def mixed(case, seed):
+    """Shares of intervals of mixed items that hold what was drawn, in one data set."""
+    table, slope, theta = drawn_mixed(seed, *case["shape"])
+    result = irtkit.fit(table, levels=True, progress=False)
+    slopes = held(result.parameters.discrimination, slope, result.standard_errors[:, 0])
+    binary, fractions, levels = slopes.reshape(3, -1).mean(axis=1)
     return {
-        "shape": [n, n_items],
-        "sets": sets,
-        "slopes": dict(zip(("binary", "fractions", "levels"), shares, strict=True)),
-        "abilities": round(float(np.mean(of_abilities)), 4),
-        "weight": round(float(np.mean(weights)), 2),
+        "binary": binary,
+        "fractions": fractions,
+        "levels": levels,
+        "abilities": held(result.ability, theta, result.ability_se).mean(),
+        "weight": 1 / (result.settings.trial_correlation or np.inf),
     }
 
 
 def rubrics(sets=40):
     """Ordered levels."""
 
-    def by_model(settings):
-        return ((model, setting) for model in MODELS for setting in part(settings, 0))
+    def cases(name, shapes):
+        return [{name: model, "shape": shape} for model in MODELS for shape in part(shapes, 0)]
 
+    def in_those_of_the_truth(row):
+        ratios = {model: row.pop(model) for model in (*MODELS, "2PL")}
+        return row | {model: error / ratios[row["truth"]] for model, error in ratios.items()}
+
+    of_kinds = [{"shape": shape} for shape in part(MIXED, 0)]
+    errors = study(cases("truth", FRACTIONS), lost, sets, count="sets")
     return {
-        "seconds": (seconds(m, shape[:3], shape[3]) for m, shape in by_model(SECONDS)),
-        "coverage": (coverage_of_levels(m, shape, sets) for m, shape in by_model(COVERAGE)),
-        "fractions": (fractions(m, shape, sets) for m, shape in by_model(FRACTIONS)),
-        "mixed": (mixed(*shape, sets // 2) for shape in part(MIXED, 0)),
+        "seconds": (seconds(*case.values()) for case in cases("model", SECONDS)),
+        "coverage": study(cases("model", COVERAGE), of_levels, sets, count="sets"),
+        "fractions": map(in_those_of_the_truth, errors),
+        "mixed": study(of_kinds, mixed, sets // 2, count="sets"),
     }
 
 
-class Trials(NamedTuple):
-    """Matrices of one kind, and the fit they get."""
-
-    n_respondents: int
-    n_items: int
-    trials: tuple[int, ...]
-    """Numbers of trials that cells have, each as often; 0 is a missing cell."""
-    correlation: float
-    kind: Literal["beta", "copies"] = "beta"
-    n_data_sets: int = 40
-    true_model: ModelName = "2PL"
-    model: ModelName = "2PL"
-    method: Literal["em", "vi"] = "em"
-
-
+Trials = namedtuple(  # Cells have these numbers of trials, each as often; 0 is a missing cell.
+    "Trials",
+    "n_respondents n_items trials correlation kind n_data_sets true_model model method",
+    defaults=("beta", 40, "2PL", "2PL", "em"),
+)
 UNEVEN = (0, 1, 2, 5, 10)
 TRIALS = (
     Trials(300, 40, (5,), 0.0, n_data_sets=200),
@@ -329,24 +300,14 @@ def of_trials(setting, seed):
     result = irtkit.fit(responses, setting.model, method=setting.method, progress=False)
     off = np.abs(result.ability - (ability - ability.mean()) / ability.std())
     held = (off <= 1.96 * result.board_se).mean()
-    return {"correlation": result.settings.trial_correlation, "ability": held}
+    return {"found": result.settings.trial_correlation, "covered": held}
 
 
 def repeated_trials(data_sets=0):
     """Errors where repeated trials repeat each other."""
     chosen = part(TRIALS, 7, 10)
     planned = [t._replace(n_data_sets=data_sets or t.n_data_sets) for t in chosen]
-    rows = zip(planned, study(planned, of_trials), strict=True)
-    return {
-        "studies": (
-            {
-                "study": trials._asdict(),
-                "correlation": row["correlation"],
-                "ability": {"coverage": row["ability"]},
-            }
-            for trials, row in rows
-        )
-    }
+    return {"studies": study(planned, of_trials)}
 
 
 if __name__ == "__main__":

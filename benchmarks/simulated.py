@@ -7,15 +7,27 @@ missing at random. Run as a script, it draws one data set and stores the respons
 ``python benchmarks/simulated.py 200x1000 0 responses.npy``.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+from machine import SHARED
+from scipy.special import expit
 
 import irtkit
-from irtkit.irf import ModelName
+
+AAAI22 = ("liver-disorders", "diabetes", "sat", "SST", "tptp", "optdigits")
+"""Sets of the AAAI-22 paper."""
+
+
+def aaai22(name, folder=SHARED, *, distinct=True):
+    """Items of a set of the paper, and the answers to them, duplicates dropped."""
+    items = pd.read_csv(folder / f"aid_{name}_reference_items.csv.gz")
+    table = pd.read_csv(folder / f"aid_{name}.csv.gz", index_col=0)
+    known = pd.read_csv(folder / f"aid_{name}_respondents.csv.gz", index_col=0)
+    first = (known.loc[table.index, "exact_duplicate"] == 0).to_numpy()
+    return items, (table[first] if distinct else table)[items["item"]]
 
 
 def setting(draw):
@@ -28,7 +40,7 @@ class Shape(NamedTuple):
 
     n_respondents: int
     n_items: int
-    model: ModelName = "2PL"
+    model: str = "2PL"
     negative: float = 0.0
     missing: float = 0.0
 
@@ -64,9 +76,7 @@ def parse(text):
     listed = [shape for shape in SHAPES if shape[:2] == (n_respondents, n_items)]
     if listed and not rest:
         return listed[0]
-    models = {"1PL": "1PL", "2PL": "2PL", "3PL": "3PL"}
-    model = models[rest[0]] if rest else "2PL"
-    return Shape(n_respondents, n_items, model, *(float(share) for share in rest[1:]))
+    return Shape(n_respondents, n_items, *rest[:1], *map(float, rest[1:]))
 
 
 def draw(shape, seed):
@@ -83,23 +93,41 @@ def draw(shape, seed):
     items = irtkit.ItemParameters.from_difficulty(slope, difficulty, guessing)
     abilities = generator.normal(size=shape.n_respondents)
     values = irtkit.simulate_responses(items, abilities, seed=generator).values
-    if shape.missing:
-        values = np.where(generator.random(values.shape) < shape.missing, np.int8(-1), values)
-    return items, values
+    return items, with_missing(generator, values, shape.missing) if shape.missing else values
 
 
-def items_of(generator, n_items, model="2PL"):
-    """Items drawn anew."""
-    slope = generator.lognormal(0, 0.0 if model in {"1PL", "Rasch"} else 0.3, n_items)
-    guessing = generator.uniform(0.1, 0.3, n_items) if model == "3PL" else 0.0
-    return irtkit.ItemParameters.from_difficulty(slope, generator.normal(size=n_items), guessing)
+def items_of(g, n, model="2PL", *, spread=0.3, mean=0.0, sd=1.0, guessing=0.0):
+    """Items drawn anew, with this mean and SD of difficulties."""
+    slope = g.lognormal(0, 0.0 if model in {"1PL", "Rasch"} else spread, n)
+    guessing = g.uniform(0.1, 0.3, n) if model == "3PL" else guessing
+    return irtkit.ItemParameters.from_difficulty(slope, g.normal(mean, sd, n), guessing)
+
+
+def board_of(g, n, m, **how):
+    """Items as of `items_of`, abilities, and responses."""
+    items, theta = items_of(g, m, **how), g.normal(size=n)
+    return items, theta, irtkit.simulate_responses(items, theta, seed=g)
+
+
+def levels_of(slope, thresholds, model="GPCM"):
+    """Items of ordered levels with these thresholds, (n_items, n_levels - 1)."""
+    steps = -slope[:, None] * thresholds
+    steps = np.cumsum(steps, axis=1) if model == "GPCM" else steps
+    steps = np.concatenate([np.zeros((len(slope), 1)), steps], axis=1)
+    top = np.full(len(slope), steps.shape[1] - 1.0)
+    return irtkit.ItemParameters(slope, steps.mean(axis=1), 0 * slope, steps, top, model)
+
+
+def answers(g, p):
+    """Right and wrong answers, 1 and 0, with these probabilities."""
+    return (g.random(p.shape) < p).astype(np.int8)
 
 
 def responses(g, theta, m, *, spread=0.3, easier=0.0, guessing=0.0):
     """Responses of respondents with these abilities, (n,) or one for every item, (n, m)."""
     a, b = g.lognormal(0, spread, m), g.normal(size=m) - easier
-    p = 1 / (1 + np.exp(-a * (theta.reshape(len(theta), -1) - b)))
-    return (g.random(p.shape) < guessing + (1 - guessing) * p).astype(np.int8)
+    p = expit(a * (theta.reshape(len(theta), -1) - b))
+    return answers(g, guessing + (1 - guessing) * p)
 
 
 def two_abilities(g, n, correlation):

@@ -10,46 +10,35 @@ and that of ``--against``. `scaling`: the second fit in a fresh process. `sparse
 few of the cells. `threads`: one and all, alone and beside a busy process. `floor`: a fit in units
 of the unavoidable work of one step, which is two float32 matrix–vector products over the responses
 and one exponential over (respondents + items) × final nodes.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
-from __future__ import annotations
-
-import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections import namedtuple
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from statistics import median
-from typing import Any, NamedTuple
+from timeit import timeit
 from unittest.mock import patch
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from accuracy import Items, fine_grid, marginal_log_likelihood, recovery
-from machine import ROOT, SHARED, part
-from simulated import SHAPES, Shape, draw, parse
+from machine import ROOT, SHARED, part, peak_mib
+from scipy.special import expit, logsumexp
+from simulated import SHAPES, Shape, answers, draw, items_of, parse
 from study import run
-from worker import DEFAULT_CALLS, PACKAGES, Worker
+from worker import DEFAULT_CALLS, PACKAGES, Items, Worker
 
 import irtkit
 from irtkit.threads import one_thread
 
-
-class Data(NamedTuple):
-    """Simulated responses with the truth, and two files: them, and others of the same shape."""
-
-    values: np.ndarray[Any, np.dtype[np.int8]]
-    truth: Items
-    responses: Path
-    other: Path
+Data = namedtuple("Data", "values truth responses other")
+"""Simulated responses with the truth, and two files: them, and others of the same shape."""
 
 
 def draw_data(shape, folder):
@@ -62,88 +51,106 @@ def draw_data(shape, folder):
     return Data(values, items, responses, other)
 
 
-@dataclass
-class Contender:
-    """One package on one data set: its process, its times, and what it found."""
-
-    name: str
-    worker: Worker
-    parameters: Path
-    seconds: list[float] = field(default_factory=list)
-    cpu_seconds: list[float] = field(default_factory=list)
-
-    @property
-    def is_ours(self):
-        """Whether this is irtkit, with whatever settings."""
-        return self.name.startswith("irtkit")
-
-    @property
-    def best(self):
-        """Seconds of the shortest fit."""
-        return min(self.seconds, default=0.0)
-
-    def fit(self, responses, *, counts_from=0.0):
-        """Fit once; it counts if it took that long. A worker that gives up says why."""
-        if self.worker.problem is None:
-            answer = self.worker.fit(responses, self.parameters, limit=LIMIT)
-            if answer.get("seconds", -1.0) >= counts_from:
-                self.seconds.append(answer["seconds"])
-                self.cpu_seconds.append(answer["cpu_seconds"])
-
-    def found(self):
-        """Parameters of the latest fit."""
-        if not self.seconds:
-            return None
-        with np.load(self.parameters) as stored:
-            return Items(*(stored[name].astype(float) for name in Items._fields))
-
-
 def start(name, shape, peer_python, folder):
     """Start a package in the first interpreter that has it; irtkit in this one."""
     ours = [sys.executable]
     for python in ours if name.startswith("irtkit") else peer_python or ours:
-        worker = Worker(name, shape.model, python=python)
+        worker = Worker(name, shape.model, folder / f"{name}.npz", python=python)
         if worker.problem is None:
             break
         worker.close()
-    return Contender(name, worker, folder / f"{name}.npz")
+    return worker
 
 
-LIMIT = 1800.0
-"""Most seconds for one fit."""
 _TURN = 0.3
 """Seconds of a turn, of one fit or several: the first after others' turns finds cold caches."""
 SLOW_FIRST_FIT = 5.0  # seconds; a peer's first fit counts from here on
 
 
-def take_turns(contenders, responses, other, rounds=0):
+def take_turns(workers, responses, other, rounds=0):
     """Warm all up, let them fit in turns until each has its number of times, end them."""
 
-    def unfinished(contender):
-        usual = 2 if contender.best > 5 else 3 if contender.best > 1 else 7
-        n_wanted = rounds or (21 if contender.best < 0.3 else usual)
-        return contender.worker.problem is None and len(contender.seconds) < n_wanted
+    def unfinished(worker):
+        usual = 2 if worker.best > 5 else 3 if worker.best > 1 else 7
+        n_wanted = rounds or (21 if worker.best < 0.3 else usual)
+        return worker.problem is None and len(worker.seconds) < n_wanted
 
     try:
-        for contender in contenders:
-            if contender.is_ours:
-                contender.fit(other, counts_from=np.inf)
+        for worker in workers:
+            if worker.is_ours:
+                worker.fit(other, counts_from=np.inf)
             else:
-                contender.fit(responses, counts_from=SLOW_FIRST_FIT)
-        while any(map(unfinished, contenders)):
-            for contender in filter(unfinished, contenders):
-                before = len(contender.seconds)
-                contender.fit(responses)
-                while unfinished(contender) and sum(contender.seconds[before:]) < _TURN:
-                    contender.fit(responses)
+                worker.fit(responses, counts_from=SLOW_FIRST_FIT)
+        while any(map(unfinished, workers)):
+            for worker in filter(unfinished, workers):
+                before = len(worker.seconds)
+                worker.fit(responses)
+                while unfinished(worker) and sum(worker.seconds[before:]) < _TURN:
+                    worker.fit(responses)
     finally:
-        for contender in contenders:
-            contender.worker.close()
+        for worker in workers:
+            worker.close()
 
 
-def judge(contenders, data):
-    """Log-likelihood of every package on one grid, also above the first one's; recovery."""
-    found = [contender.found() for contender in contenders]
+REACH, MOST_NODES, CELLS_PER_BLOCK = 16.0, 2**16, 2**21
+
+
+def fine_grid(candidates):
+    """Equally spaced nodes, a quarter of the narrowest posterior SD apart, for all sets of items.
+
+    A posterior SD is at least (1 + max I(θ))^(−1/2), and I(θ) ≤ Σⱼ aⱼ² s(1 − s); the steepest
+    slope is added, since its peak may fall between the places where this is looked up. Estimates
+    that run off (perfectly separated items) are given at most ``MOST_NODES`` nodes.
+    """
+    precision = 1.0
+    theta = np.linspace(-8, 8, 161)
+    for items in candidates:
+        if np.isfinite(items).all():
+            squares = items.discrimination**2
+            right = [expit(items.discrimination * at + items.intercept) for at in theta]
+            information = max(squares @ (p * (1 - p)) for p in right)
+            precision = max(precision, 1 + squares.max() / 4 + information)
+    n_nodes = min(MOST_NODES, int(np.ceil(2 * REACH * 4 * np.sqrt(precision))))
+    return np.linspace(-REACH, REACH, n_nodes)
+
+
+def marginal_log_likelihood(values, items, nodes):
+    """Σᵢ log Σₖ h φ(θₖ) Πⱼ P(yᵢⱼ | θₖ) over observed cells; NaN if a parameter is not finite.
+
+    Missing cells are −1. Works through the nodes in blocks; no array is larger than respondents (or
+    items) × block.
+    """
+    if not np.isfinite(items).all():
+        return np.nan
+    slope, intercept, guessing = (of[:, None] for of in items)
+    log_prior = np.log(nodes[1] - nodes[0]) - 0.5 * nodes**2 - 0.5 * np.log(2 * np.pi)
+    total = np.full(len(values), -np.inf)
+    step = max(1, CELLS_PER_BLOCK // max(values.shape))
+    for start in range(0, len(nodes), step):
+        z = slope * nodes[start : start + step] + intercept
+        wrong = np.log1p(-guessing) - np.logaddexp(0, z)
+        with np.errstate(divide="ignore"):  # log 0 is a guessing of 0
+            right = np.logaddexp(np.log(guessing), z + wrong)
+        log_joint = _products(values == 1, right - wrong) + _products(values >= 0, wrong)
+        log_joint += log_prior[start : start + step]
+        total = np.logaddexp(total, logsumexp(log_joint, axis=1))
+    return float(total.sum())
+
+
+def _products(cells, columns):
+    """Matrix product of cells and columns, without a float copy of all cells."""
+    step = max(1, CELLS_PER_BLOCK // cells.shape[1])
+    return np.concatenate(
+        [cells[k : k + step].astype(float) @ columns for k in range(0, len(cells), step)]
+    )
+
+
+def judge(workers, data):
+    """Log-likelihood of every package on one grid, also above the first one's; RMSE of slopes.
+
+    The direction of the scale is free. Perfectly separated items without a prior dominate the RMSE.
+    """
+    found = [worker.found() for worker in workers]
     nodes = fine_grid([items for items in found if items is not None])
     reference = None
     for items in found:
@@ -152,36 +159,41 @@ def judge(contenders, data):
             continue
         height = marginal_log_likelihood(data.values, items, nodes)
         reference = height if items is found[0] else reference
-        above = None if reference is None else height - reference
-        yield {"log_likelihood": height, "above_irtkit": above, **recovery(items, data.truth)}
+        true = data.truth.discrimination
+        turn = -1.0 if items.discrimination @ true < 0 else 1.0
+        yield {
+            "log_likelihood": height,
+            "above_irtkit": None if reference is None else height - reference,
+            "rmse_discrimination": np.mean((turn * items.discrimination - true) ** 2) ** 0.5,
+        }
 
 
 def race(shape, names, python, rounds, faster):
     """All packages on one shape."""
     with tempfile.TemporaryDirectory() as folder:
         data = draw_data(shape, Path(folder))
-        contenders = [start(name, shape, python, Path(folder)) for name in names]
-        take_turns(contenders, data.responses, data.other, rounds)
-        figures = list(judge(contenders, data))
-    timed = {contender.name: contender for contender in contenders if contender.seconds}
-    for contender, judged in zip(contenders, figures, strict=True):
+        workers = [start(name, shape, python, Path(folder)) for name in names]
+        take_turns(workers, data.responses, data.other, rounds)
+        figures = list(judge(workers, data))
+    timed = {worker.name: worker for worker in workers if worker.seconds}
+    for worker, judged in zip(workers, figures, strict=True):
         record = {
             "shape": shape._asdict(),
-            "package": contender.name,
-            "version": contender.worker.version,
-            "problem": None if contender.seconds else contender.worker.problem,
-            "seconds": contender.seconds,
-            "cpu_seconds": contender.cpu_seconds,
+            "package": worker.name,
+            "version": worker.version,
+            "problem": None if worker.seconds else worker.problem,
+            "seconds": worker.seconds,
+            "cpu_seconds": worker.cpu_seconds,
             **judged,
         }
-        if contender.seconds and not contender.is_ours:
-            record["irtkit_faster"] = faster(contender, timed)
+        if worker.seconds and not worker.is_ours:
+            record["irtkit_faster"] = faster(worker, timed)
         yield record
 
 
 def shapes_of(texts, shapes, *places):
     """Shapes named on the command line, or the usual ones."""
-    return [parse(text) for text in texts] or part(shapes, *places)
+    return list(map(parse, texts)) or part(list(shapes), *places)
 
 
 OURS = ("irtkit, prior=None", "irtkit")
@@ -219,7 +231,7 @@ def default_call(shapes=(), packages=tuple(DEFAULT_CALLS), peer_python=(), round
         names = [name for name in packages if plain or name != COMPLETE_2PL_ONLY]
         return race(shape, names, peer_python, rounds, faster)
 
-    chosen = shapes_of(shapes, [parse(text) for text in CALLED], 0)
+    chosen = shapes_of(shapes, map(parse, CALLED), 0)
     return {"fits": chain.from_iterable(map(measured, chosen))}
 
 
@@ -231,11 +243,9 @@ WARM_UP_ITEMS = 500
 
 def few_systems(n_items):
     """Simulated answers of a dozen language models, respondents × items."""
-    generator = np.random.default_rng(0)
-    ability = np.linspace(-1, 3.5, N_RESPONDENTS)[:, None]
-    slope, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
-    chance = 1 / (1 + np.exp(-slope * (ability - difficulty)))
-    return (generator.random(chance.shape) < chance).astype(np.int8)
+    g = np.random.default_rng(0)
+    items = items_of(g, n_items)
+    return answers(g, items.probability(np.linspace(-1, 3.5, N_RESPONDENTS)))
 
 
 def beside_checkout(values, task, against, rounds):
@@ -245,14 +255,14 @@ def beside_checkout(values, task, against, rounds):
         responses, few = folder / "responses.npy", folder / "few.npy"
         np.save(responses, values)
         np.save(few, values[:, :WARM_UP_ITEMS])
-        here, there = (
-            Contender(TASKS[task], Worker(TASKS[task], "2PL", checkout=checkout), folder / file)
+        both = here, there = [
+            Worker(TASKS[task], "2PL", folder / file, checkout=checkout)
             for file, checkout in (("here.npz", ROOT), ("against.npz", against))
-        )
-        take_turns([here, there], responses, few, rounds)
-        slopes = [items.discrimination for one in (here, there) if (items := one.found())]
+        ]
+        take_turns(both, responses, few, rounds)
+        slopes = [items.discrimination for one in both if (items := one.found())]
     if len(slopes) < 2:
-        raise RuntimeError(f"{task}: {here.worker.problem or there.worker.problem}")
+        raise RuntimeError(f"{task}: {here.problem or there.problem}")
     return {
         "shape": values.shape,
         "distinct_respondents": len(np.unique(values, axis=0)),
@@ -270,11 +280,11 @@ def copies(against=ROOT, items=42000, rounds=3):
     data = {"simulated": few_systems(items)}
     if REAL.exists():
         data[REAL.name.split(".")[0]] = irtkit.read_responses(REAL).values
-    cases = [(name, task) for name in data for task in TASKS]
     return {
         "fits": (
-            {"data": name} | beside_checkout(data[name], task, against, rounds)
-            for name, task in cases
+            {"data": name} | beside_checkout(values, task, against, rounds)
+            for name, values in data.items()
+            for task in TASKS
         )
     }
 
@@ -282,28 +292,26 @@ def copies(against=ROOT, items=42000, rounds=3):
 SIZES = tuple(Shape(side, side) for side in (1_000, 1_468, 2_154, 3_162, 4_642, 6_813, 10_000))
 
 
-def second_fit(shape, package, limit):
+def second_fit(shape, package):
     """Figures of the second fit in a fresh process."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder, "data.npy")
         size = f"{shape.n_respondents}x{shape.n_items}:{shape.model}"
         script = Path(__file__).with_name("simulated.py")
         subprocess.run([sys.executable, script, size, "0", data], check=True)
-        worker = Worker(package, shape.model)
-        try:
-            for _ in range(2):
-                answer = worker.fit(data, Path(folder, "parameters.npz"), limit=limit)
-                if worker.problem is not None:
-                    raise RuntimeError(f"{shape}: {worker.problem}")
-        finally:
-            worker.close()
+        worker = Worker(package, shape.model, Path(folder, "parameters.npz"))
+        worker.fit(data)
+        answer = worker.fit(data)
+        worker.close()
+    if worker.problem is not None:
+        raise RuntimeError(f"{shape}: {worker.problem}")
     return shape._asdict() | {"cells": shape.cells} | answer
 
 
 def scaling(shapes=(), package="irtkit"):
     """Time per cell and peak memory."""
     chosen = shapes_of(shapes, SIZES, 0)
-    return {"package": package, "fits": (second_fit(shape, package, LIMIT) for shape in chosen)}
+    return {"package": package, "fits": (second_fit(shape, package) for shape in chosen)}
 
 
 _AT_ONCE = 2**20
@@ -328,27 +336,15 @@ def simulate(n_respondents, items, n_responses, seed):
         order = generator.permutation(n_items)
         at = order[(start + np.arange(n_each) * (n_items // n_each)) % n_items]
         logits = items.discrimination[at] * ability[rows, None] + items.intercept[at]
-        columns[rows], right[rows] = at, generator.random(at.shape) < 1 / (1 + np.exp(-logits))
+        columns[rows], right[rows] = at, answers(generator, expit(logits))
     respondent = np.repeat(np.arange(n_respondents), n_each)
     table = {"respondent": respondent, "item": columns.ravel(), "response": right.ravel()}
     return pd.DataFrame(table)
 
 
-def peak():
-    """Largest resident size of this process so far, in GiB."""
-    told = Path("/proc/self/status")
-    if told.exists():  # ru_maxrss would count what the process that started this one held
-        (line,) = (x for x in told.read_text("utf-8").splitlines() if x.startswith("VmHWM"))
-        return int(line.split()[1]) / 2**20
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
-
-
 def sparse(respondents=1000000, items=10000, responses=10000000):
     """A long table in which few cells are observed: drawn, made a matrix and fitted."""
-    generator = np.random.default_rng([0, 1])
-    slope = generator.lognormal(0, 0.3, items)
-    truth = irtkit.ItemParameters.from_difficulty(slope, generator.normal(size=items))
+    truth = items_of(np.random.default_rng([0, 1]), items)
     frame = simulate(respondents, truth, responses, 0)
     began = time.perf_counter()
     matrix = irtkit.ResponseMatrix.from_long(frame, sparse=True)
@@ -361,14 +357,12 @@ def sparse(respondents=1000000, items=10000, responses=10000000):
         "responses": int(result.items["n_responses"].sum()),
         "seconds_matrix": made - began,
         "seconds_fit": time.perf_counter() - made,
-        "peak_gib": peak(),
+        "peak_gib": peak_mib() / 2**10,
     }
     return {"fits": [figures]}
 
 
 WITH_THREADS = ("2000x40", "200x1000", "20000x100", "20000x100:2PL:0:0.2", "5000x50:3PL")
-ONE_THREAD = "irtkit.threads.one_thread"
-BUSY = "while True: pass"
 
 
 def timed(shape, rounds):
@@ -378,27 +372,28 @@ def timed(shape, rounds):
     for _ in range(rounds + 1):  # the first warms up
         for one, found in seconds.items():
             before = time.perf_counter(), time.process_time()
-            with patch(ONE_THREAD, one_thread if one else nullcontext):
+            with patch("irtkit.threads.one_thread", one_thread if one else nullcontext):
                 irtkit.fit(responses, shape.model)
             found.append((time.perf_counter() - before[0], time.process_time() - before[1]))
-    for found in seconds.values():
-        yield from (median(column) for column in zip(*found[1:], strict=True))
+    return np.median([found[1:] for found in seconds.values()], axis=1).ravel().tolist()
 
 
 def threads(shapes=(), rounds=15):
     """One thread and all, alone and beside a busy process."""
 
-    def measured(shape, *, busy):
-        other = subprocess.Popen([sys.executable, "-c", BUSY]) if busy else None
-        seconds = list(timed(shape, rounds))
+    def measured(shape, beside):
+        other = None
+        if beside == "a busy process":
+            other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        seconds = timed(shape, rounds)
         if other is not None:
             other.kill()
             other.wait()
-        beside = "a busy process" if busy else "nothing"
         return {"shape": shape._asdict(), "beside": beside, "seconds": seconds}
 
-    chosen = shapes_of(shapes, [parse(text) for text in WITH_THREADS], 0)
-    return {"fits": (measured(shape, busy=busy) for shape in chosen for busy in (False, True))}
+    chosen = shapes_of(shapes, map(parse, WITH_THREADS), 0)
+    besides = ("nothing", "a busy process")
+    return {"fits": (measured(shape, beside) for shape in chosen for beside in besides)}
 
 
 PRIORS = {"none": None, "weak": "weak"}
@@ -408,19 +403,13 @@ def in_floors(shape, prior, rounds):
     """Best seconds of the fit and of each part of the floor."""
     values = draw(shape, seed=0)[1]
     responses = irtkit.ResponseMatrix(values)
-
-    def fit():
-        return irtkit.fit(
-            responses, shape.model, prior=prior, standard_errors=False, progress=False
-        )
-
+    settings = {"prior": prior, "standard_errors": False, "progress": False}
+    fit = partial(irtkit.fit, responses, shape.model, **settings)
     result = fit()
     nodes = result.quadrature.n_nodes
     parts = {"fit": fit, **products(values), **exponentials(sum(values.shape), nodes)}
-    for work in parts.values():
-        work()
-    turns = [{name: stopwatch(work) for name, work in parts.items()} for _ in range(rounds)]
-    best = {name: min(turn[name] for turn in turns) for name in parts}
+    turns = [[timeit(work, number=1) for work in parts.values()] for _ in range(rounds + 1)]
+    best = dict(zip(parts, np.min(turns[1:], axis=0).tolist(), strict=True))  # the first warms up
     floor = min(best["NumPy"], best["JAX"]) + min(best["exp float32"], best["exp float64"])
     figures = {"evaluations": result.n_iterations, "seconds": best, "ratio": best["fit"] / floor}
     return {"shape": shape._asdict(), "prior": prior, **figures}
@@ -434,33 +423,21 @@ def products(values):
     both = jax.jit(lambda y, a, m: (y @ a, y.T @ m))
     return {
         "NumPy": lambda: (matrix @ per_item, matrix.T @ per_respondent),
-        "JAX": lambda: [found.block_until_ready() for found in both(*on_device)],
+        "JAX": lambda: jax.block_until_ready(both(*on_device)),
     }
 
 
 def exponentials(rows, nodes):
     """One exponential of every number of a rows × nodes table, in either precision."""
-    exponential = jax.jit(jnp.exp)
     table = np.linspace(-20, 0, rows * nodes).reshape(rows, nodes)
 
     def work(dtype):
         with jax.enable_x64(dtype == "float64"):
             on_device = jnp.asarray(table, dtype=dtype)
-
-        def apply():
-            with jax.enable_x64(dtype == "float64"):
-                return exponential(on_device).block_until_ready()
-
-        return apply
+            exponential = jax.jit(jnp.exp).lower(on_device).compile()
+        return lambda: exponential(on_device).block_until_ready()
 
     return {f"exp {dtype}": work(dtype) for dtype in ("float32", "float64")}
-
-
-def stopwatch(work):
-    """Seconds that one call takes."""
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def floor(shapes=(), priors=tuple(PRIORS), rounds=5):

@@ -51,36 +51,25 @@ def linked_families(patterns):
 def effective(case, seed):
     """Effective numbers by both methods."""
     patterns, _ = near_copies.drawn(case["setting"], seed)
-    n = patterns.n_answering
-    if n > MOST:
-        return dict.fromkeys(("mixture_said", "mixture_effective", "links_said", "links_effective"))
-    mixture, links = near_duplicates.near_duplicates(patterns).n_eff, linked_families(patterns)
-    return {
-        "mixture_said": mixture < n,
-        "mixture_effective": mixture,
-        "links_said": links < n,
-        "links_effective": links,
-    }
+    n, row = patterns.n_answering, {}
+    if n <= MOST:
+        mixture = near_duplicates.near_duplicates(patterns).n_eff
+        for method, found in (("mixture", mixture), ("links", linked_families(patterns))):
+            row |= {f"{method}_said": found < n, f"{method}_effective": found}
+    return row
 
 
 def families(sets):
     """Effective numbers where respondents are independent or families are close copies."""
-    settings = near_copies.SETTINGS | near_copies.FEW
-    numbers = {name: _of_families(name) for name in settings}
-    names = [name for name, n_families in numbers.items() if n_families is not None]
-    cases = [{"setting": name, "families": numbers[name]} for name in part(names, 0, 7, 30)]
-    rows = study(cases, effective, sets)
-    return (row for row in rows if row["mixture_said"] is not None)
-
-
-def _of_families(name):
-    """Families of a setting: a number, 0 if respondents are independent, None if neither."""
-    first, _, rest = name.partition(" ")
-    if name.startswith("independent") or rest.startswith("independent"):
-        return 0
-    if first.isdigit() and rest.startswith("×"):
-        return int(first)
-    return None
+    cases = []
+    for name in near_copies.SETTINGS | near_copies.FEW:
+        first, _, rest = name.partition(" ")
+        if name.startswith("independent") or rest.startswith("independent"):
+            cases.append({"setting": name, "families": 0})
+        elif first.isdigit() and rest.startswith("×"):
+            cases.append({"setting": name, "families": int(first)})
+    rows = study(part(cases, 0, 7, 30), effective, sets)
+    return (row for row in rows if "mixture_said" in row)
 
 
 def least_common(patterns):
@@ -137,13 +126,10 @@ def negative(name, seed):
     patterns, wrong = near_copies.drawn(name, seed)
     signs = slope_signs(patterns, near_duplicates.near_duplicates(patterns).share)
     tests = false_discovery_control(ndtr(np.nan_to_num(signs.score.z))) < 0.05
-    mixture = called_negative(signs.p_negative, 0.05)
     row = {"inverted": wrong.sum()}
-    for method, called in (("mixture", mixture), ("tests", tests)):
-        row[f"{method}_found"], row[f"{method}_false"] = (
-            (called & wrong).sum(),
-            (called & ~wrong).sum(),
-        )
+    for method, called in (("mixture", called_negative(signs.p_negative, 0.05)), ("tests", tests)):
+        row[f"{method}_found"] = (called & wrong).sum()
+        row[f"{method}_false"] = (called & ~wrong).sum()
     return row
 
 

@@ -100,10 +100,10 @@ def renew(name, options):
         problem = run(name, out, options)
         if problem is not None:
             return problem
-        before, after = stored(name), json.loads(out.read_text(encoding="utf-8"))
-        if _size(after) < 0.9 * _size(before):
+        file, found = RESULTS / f"{name}.json", out.read_text(encoding="utf-8")
+        if found.count("\n") < 0.9 * file.read_text(encoding="utf-8").count("\n"):
             return "there are fewer figures than before: data or packages are missing"
-        write(RESULTS / f"{name}.json", after)
+        file.write_text(found, encoding="utf-8")
     return None
 
 
@@ -148,7 +148,8 @@ def differences(old, new, where="", sets=None, *, timed):
     elif isinstance(new, list) and new and isinstance(new[0], dict) and old:
         for row in new:
             same = max(old, key=partial(_likeness, row))
-            yield from differences(same, row, f"{where}/{_label(row)}", sets, timed=timed)
+            case = "; ".join(str(value) for value in [*row.values()][:3])
+            yield from differences(same, row, f"{where}/{case}", sets, timed=timed)
     elif isinstance(new, list) and isinstance(old, list) and len(old) == len(new):
         for k, (one, other) in enumerate(zip(old, new, strict=True)):
             yield from differences(one, other, f"{where}/{k}", sets, timed=timed)
@@ -162,13 +163,6 @@ def _likeness(row, other):
     return alike.count(False), alike.count(True)
 
 
-def _label(row):
-    """The first words of a record, or its first numbers if it has no words."""
-    words = [value for value in row.values() if isinstance(value, str)]
-    numbers = [str(value) for value in row.values() if isinstance(value, int)]
-    return "; ".join((words or numbers)[:3])
-
-
 def _agree(old, new, sets):
     """Whether two figures differ by no more than is allowed."""
     if not isinstance(old, int | float) or not isinstance(new, int | float):
@@ -176,7 +170,7 @@ def _agree(old, new, sets):
     if math.isnan(old) or math.isnan(new):
         return math.isnan(old) and math.isnan(new)
     allowed = max(0.02 * abs(old), min(0.005, 0.2 * abs(old) + 0.001))
-    if sets and all(0 <= one <= 1 and _is_whole(one * sets) for one in (old, new)):
+    if sets and all(0 <= x <= 1 and abs(x * sets - round(x * sets)) < 0.01 for x in (old, new)):
         allowed = _error_of_share(old, sets)
     elif sets and all(isinstance(one, int) and 0 <= one <= sets for one in (old, new)):
         allowed = sets * _error_of_share(old / sets, sets)
@@ -189,25 +183,12 @@ def _error_of_share(share, sets):
     return math.sqrt(drawn_in * (1 - drawn_in) / sets)
 
 
-def _is_whole(value):
-    """Whether a number is one of data sets, up to rounding."""
-    return abs(value - round(value)) < 0.01
-
-
 def _as_long(old, new):
     """Whether two times, or the shortest of several, agree."""
     times = [float(min(one)) if isinstance(one, list) and one else one for one in (old, new)]
     if not all(isinstance(time, int | float) and time > 0 for time in times):
         return True
     return 1 / FACTOR <= times[0] / times[1] <= FACTOR
-
-
-def _size(figures):
-    """Number of figures."""
-    parts = figures.values() if isinstance(figures, dict) else figures
-    if isinstance(figures, dict | list):
-        return sum(_size(part) for part in parts)
-    return int(figures is not None)
 
 
 def show():
@@ -221,9 +202,7 @@ def line(name):
     last = measured.get("confirmed", {})
     state = f"stale: {len(files)} files" if files else "confirmed" if last else "fresh"
     commit, date = (last.get(key, measured[key]) for key in ("commit", "date"))
-    times = (
-        f"{one:6.0f}" if one else "     ?" for one in (measured["seconds"], last.get("seconds"))
-    )
+    times = [f"{one or '?':>6}" for one in (measured["seconds"], last.get("seconds"))]
     return f"{name:22}{state:18}{date}  {str(commit)[:8]}  {'  '.join(times)}"
 
 

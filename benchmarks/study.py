@@ -1,20 +1,15 @@
-"""How every benchmark runs: studies loop over cases and seeds, print records, and store them."""
+"""How every benchmark runs: studies loop over cases and seeds, print records, and store them.
+
+``docs/accuracy.md`` shows the tables and says what their columns are.
+"""
 
 import inspect
 import sys
 import warnings
-from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
-from itertools import repeat
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from machine import arguments, note_files, store
-
-Tables = Mapping[str, Any]
+from machine import arguments, store
 
 
 def run(*studies):
@@ -29,25 +24,16 @@ def run(*studies):
     parser.add_argument("study", choices=named, nargs="?" if len(studies) == 1 else None)
     study = named[asked]
     defaults = {name: of.default for name, of in inspect.signature(study).parameters.items()}
-    for name, default_value in defaults.items():
-        _add_option(parser, name, default_value)
+    for name, default in defaults.items():
+        several = isinstance(default, tuple)
+        one = default[0] if several and default else default
+        kind = str if one is None or one == () else Path if isinstance(one, Path) else type(one)
+        flag = f"--{name.replace('_', '-')}"
+        parser.add_argument(flag, nargs="*" if several else None, type=kind, default=default)
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)  # findings of fits are what is studied
     tables = study(**{name: getattr(options, name) for name in defaults})
     store(options, **{name: _printed(name, table) for name, table in tables.items()})
-
-
-def _add_option(parser, name, default):
-    """Add an option of the type of its default; a sequence takes several words."""
-    flag = f"--{name.replace('_', '-')}"
-    if isinstance(default, bool):
-        parser.add_argument(flag, action="store_true", default=default)
-    elif isinstance(default, tuple | list):
-        kind = type(default[0]) if default else str
-        parser.add_argument(flag, nargs="*", type=kind, default=default)
-    else:
-        kind = str if default is None else Path if isinstance(default, Path) else type(default)
-        parser.add_argument(flag, type=kind, default=default)
 
 
 def _printed(name, table):
@@ -62,41 +48,31 @@ def _printed(name, table):
         if list(record) != columns:
             columns = list(record)
             print(" | ".join(columns))
-        print(" | ".join(map(_cell, record.values())), flush=True)
+        cells = (f"{x:.4g}" if isinstance(x, float) else str(x) for x in record.values())
+        print(" | ".join(cells), flush=True)
         records.append(record)
     return records
 
 
-def _cell(value):
-    """A figure with four digits."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def study(cases, measure, seeds=None, *, totals=(), processes=1, count="data_sets"):
+def study(cases, measure, seeds=None, *, totals=(), count="data_sets"):
     """Yield a record per case: its fields, the number of data sets, and means of what is measured.
 
     A case is a named tuple, a dictionary, or text. Without `seeds`, its field `n_data_sets` says
-    how many data sets there are. Of `totals` not the mean but the sum is taken. With several
-    processes `measure` and cases have to be known to a fresh process.
+    how many data sets there are. Of `totals` not the mean but the sum is taken.
     """
-    with ExitStack() as stack:
-        do = map
-        if processes > 1:
-            pool = ProcessPoolExecutor(processes, get_context("spawn"), note_files)
-            do = stack.enter_context(pool).map
-        for case in cases:
-            n = case.n_data_sets if seeds is None else seeds
-            rows = list(do(measure, repeat(case, n), range(n)))
-            yield {**fields(case), count: n, **means(rows, totals)}
+    for case in cases:
+        n = case.n_data_sets if seeds is None else seeds
+        rows = [measure(case, seed) for seed in range(n)]
+        yield {**fields(case), count: n, **means(rows, totals)}
 
 
 def fields(case):
     """Names and values of what a case is; functions draw its data."""
-    if hasattr(case, "_asdict"):
-        case = case._asdict()
-    named = case if isinstance(case, dict) else {"setting": str(case)}
+    if isinstance(case, str):
+        return {"setting": case}
+    named = case if isinstance(case, dict) else case._asdict()
     return {
-        name: value
+        name: value._asdict() if hasattr(value, "_asdict") else value
         for name, value in named.items()
         if not callable(value) and name != "n_data_sets"
     }
@@ -110,8 +86,3 @@ def means(rows, totals=()):
         of_all = np.sum(values, axis=0) if name in totals else np.mean(values, axis=0)
         figures[name] = of_all.tolist() if values else None
     return figures
-
-
-def standard_error(values):
-    """Standard error of the mean of figures of several data sets."""
-    return float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else float("nan")

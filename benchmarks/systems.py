@@ -7,44 +7,28 @@ the macro average. `marked_systems`: boards without a leak, and with a changed f
 it is right on all items, and 4 % of the items have a wrong key; "copied": it is of middling ability
 and is right on a random half of the items; "guessed": it is able, and its answers to a random half
 are coin flips.
-
-``docs/accuracy.md`` shows the tables and says what their columns are.
 """
 
-from __future__ import annotations
-
 import warnings
+from collections import namedtuple
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from machine import SHARED, part
+from scipy.special import expit
+from simulated import answers, items_of, responses
 from study import means, run, study
 
 import irtkit
 from irtkit.systems.leaderboard import _ERROR_RATE, improbable_right
 from irtkit.systems.paired import mean_of, power_of, t_quantile
 
-
-class Board(NamedTuple):
-    """Simulated boards of one kind."""
-
-    systems: int
-    items: int
-    abilities: str
-    answers: str
-
-
+Board = namedtuple("Board", "systems items abilities answers")
 BOARDS = (
     Board(20, 200, "equal", "complete"),
-    Board(20, 200, "levels", "complete"),
-    Board(20, 200, "levels", "forms"),
-    Board(20, 200, "levels", "random half"),
-    Board(20, 200, "levels", "families"),
-    Board(20, 200, "normal", "complete"),
-    Board(20, 200, "normal", "forms"),
-    Board(20, 200, "normal", "families"),
+    *(Board(20, 200, "levels", how) for how in ("complete", "forms", "random half", "families")),
+    *(Board(20, 200, "normal", how) for how in ("complete", "forms", "families")),
     Board(12, 60, "equal", "complete"),
     Board(12, 60, "normal", "forms"),
 )
@@ -52,31 +36,24 @@ LEVELS = (-1.5, -0.5, 0.5, 1.5)
 COPIED = 0.85
 
 
-def abilities_of(board, generator):
-    """Abilities of the systems; those of a family are equal."""
-    n = board.systems
-    if board.abilities == "equal":
-        return np.zeros(n)
-    if board.abilities == "levels":
-        return np.repeat(LEVELS, n // len(LEVELS))
-    if board.answers == "families":
-        return np.repeat(generator.normal(size=n // 5), 5)
-    return generator.normal(size=n)
-
-
 def draw(board, seed):
-    """Abilities and responses, missing ones NaN."""
-    generator = np.random.default_rng([seed, board.systems, board.items])
-    slope = generator.lognormal(0, 0.3, board.items)
-    difficulty = generator.normal(size=board.items)
-    theta = abilities_of(board, generator)
-    p = irtkit.ItemParameters.from_difficulty(slope, difficulty).probability(theta)
-    values = (generator.random(p.shape) < p).astype(np.float64)
+    """Abilities, which are equal in a family, and responses, missing ones NaN."""
+    g, n = np.random.default_rng([seed, board.systems, board.items]), board.systems
+    items = items_of(g, board.items)
+    if board.abilities == "equal":
+        theta = np.zeros(n)
+    elif board.abilities == "levels":
+        theta = np.repeat(LEVELS, n // len(LEVELS))
+    elif board.answers == "families":
+        theta = np.repeat(g.normal(size=n // 5), 5)
+    else:
+        theta = g.normal(size=n)
+    values = answers(g, items.probability(theta)).astype(np.float64)
     if board.answers == "families":
-        copied = generator.random(p.shape) < COPIED
+        copied = g.random(values.shape) < COPIED
         values = np.where(copied, np.repeat(values[::5], 5, axis=0), values)
     elif board.answers == "random half":
-        values[generator.random(p.shape) < 0.5] = np.nan
+        values[g.random(values.shape) < 0.5] = np.nan
     elif board.answers == "forms":
         half, quarter = board.items // 2, 3 * board.items // 4
         values[::2, half:quarter] = np.nan
@@ -134,12 +111,9 @@ def power(n_items, abilities, n_draws):
     generator = np.random.default_rng(n_items)
 
     def differences(n):
-        slope, difficulty = generator.lognormal(0, 0.3, n), generator.normal(size=n)
-        right = [
-            generator.random(n) < 1 / (1 + np.exp(slope * (difficulty - theta)))
-            for theta in abilities
-        ]
-        return right[0].astype(np.float64) - right[1]
+        items = items_of(generator, n)
+        old, new = (answers(generator, items.probability([theta])[0]) for theta in abilities)
+        return old.astype(np.float64) - new
 
     many = differences(10**6)
     told = 0
@@ -150,44 +124,29 @@ def power(n_items, abilities, n_draws):
     return {"items": n_items, "simulated": told / n_draws, "formula": float(stated)}
 
 
-class Gate(NamedTuple):
-    """Gates whose true drop is the allowed one."""
-
-    items: int
-    max_drop: float
-    trials: int
-
-    def runs(self, generator):
-        """Two runs, the second with the drop."""
-        p = 1 / (1 + np.exp(generator.normal(-0.8, 2, self.items)))
-        old, new = (generator.binomial(self.trials, p) for _ in range(2))
-        lost = generator.binomial(new, self.max_drop / p.mean())  # of what was right
-        return old, new - lost
-
-
-class DefaultGate(NamedTuple):
-    """Default gates on a model that gets 70 % right, and less by `drop` when new."""
-
-    items: int
-    differ: float
-    drop: float
-    trials: int = 1
-
-    def runs(self, generator):
-        """Two runs, the second with the drop."""
-        p = np.arange(self.items) < (0.7 * self.items)
-        if self.differ:  # of a Beta distribution: 2 E[P(1 - P)] = differ
-            size = self.differ / (0.42 - self.differ)
-            p = generator.beta(0.7 * size, 0.3 * size, self.items)
-        old, new = (generator.random((2, self.items)) < p).astype(np.int8)
-        new[generator.random(self.items) < self.drop / 0.7] = 0  # of what was right, so many
-        return old, new
-
-
+Gate = namedtuple("Gate", "items max_drop trials")
+"""Gates whose true drop is the allowed one."""
+DefaultGate = namedtuple("DefaultGate", "items differ drop trials", defaults=(1,))
+"""Default gates on a model that gets 70 % right, and less by `drop` when new."""
 GATES = (
     *(Gate(n, drop, 1) for drop in (0.0, 0.01) for n in (100, 500, 2000)),
     *(Gate(200, drop, 5) for drop in (0.0, 0.02)),
 )
+
+
+def runs(gate, g):
+    """Two runs, the second with the drop: it loses a share of what was right."""
+    if isinstance(gate, Gate):
+        p = expit(g.normal(-0.8, 2, gate.items))
+        old, new = (g.binomial(gate.trials, p) for _ in range(2))
+        return old, new - g.binomial(new, gate.max_drop / p.mean())
+    p = np.arange(gate.items) < (0.7 * gate.items)
+    if gate.differ:  # of a Beta distribution: 2 E[P(1 - P)] = differ
+        size = gate.differ / (0.42 - gate.differ)
+        p = g.beta(0.7 * size, 0.3 * size, gate.items)
+    old, new = (g.random((2, gate.items)) < p).astype(np.int8)
+    new[g.random(gate.items) < gate.drop / 0.7] = 0
+    return old, new
 
 
 def verdicts(gate, seeds, n_gates):
@@ -196,8 +155,8 @@ def verdicts(gate, seeds, n_gates):
     tried = np.full((1, gate.items), gate.trials)
     settings = {"max_drop": gate.max_drop} if isinstance(gate, Gate) else {}
     for _ in range(n_gates):
-        runs = [irtkit.ResponseMatrix.from_counts(r[None], tried) for r in gate.runs(generator)]
-        said.append(irtkit.gate(*runs, **settings).verdict)
+        both = [irtkit.ResponseMatrix.from_counts(r[None], tried) for r in runs(gate, generator)]
+        said.append(irtkit.gate(*both, **settings).verdict)
     shares = {name: said.count(name) / n_gates for name in ("failed", "inconclusive", "passed")}
     return {**gate._asdict(), "gates": n_gates, **shares}
 
@@ -263,11 +222,9 @@ def expected(kind, n, n_items, clusters, g):
     beside = 0.0
     if clusters is not None:
         beside = g.normal(0, 0.5, (n, clusters))[:, cluster_of(n_items, clusters)]
-    slope, difficulty = g.lognormal(0, 0.3, n_items), g.normal(size=n_items)
-    p = 1 / (1 + np.exp(-slope * (theta[:, None] + beside - difficulty)))
-    values = (g.random(p.shape) < p).astype(np.int8)
+    values = responses(g, theta[:, None] + beside, n_items)
     if size > 1:
-        copied = g.random(p.shape) < (COPIED if kind == "families" else 1.0)
+        copied = g.random(values.shape) < (COPIED if kind == "families" else 1.0)
         values = np.where(copied, np.repeat(values[::size], size, axis=0), values)
     return values, np.round(theta, 9)  # all systems meet the same items, and spread alike
 
@@ -369,12 +326,10 @@ def paired_tests(boards=150, data=SHARED):
 
     def record(name, n, n_items):
         whole = complete_items(data, name)
-        swapped = []
-        near = []
+        swapped, near = [], []
         for seed in range(boards):
             g = np.random.default_rng([seed, 13])
-            rows = g.choice(len(whole), min(n, len(whole)), replace=False)
-            values = whole[rows][:, g.choice(whole.shape[1], n_items, replace=False)]
+            values = of_matrix(whole, n, n_items, g)[0]
             swapped += p_values(values, g.permutation(len(values))[: 2 * SWAPPED].reshape(-1, 2), g)
             near += p_values(values, alike(values, ALIKE), g)
         shares = {
@@ -389,15 +344,7 @@ def paired_tests(boards=150, data=SHARED):
 N_SYSTEMS, N_LIKE_THESE = 20, 4000
 
 
-class Suite(NamedTuple):
-    """Tasks of one kind."""
-
-    items: tuple[int, ...]
-    correlation: float
-    missing: float
-    passage: int
-
-
+Suite = namedtuple("Suite", "items correlation missing passage")
 SUITES = (
     Suite((20, 60, 120), 0.6, 0.0, 1),
     Suite((10, 10, 10, 10, 10, 200), 0.6, 0.0, 1),
@@ -420,15 +367,15 @@ def drawn_suite(suite, seed):
 
     def answered(which, difficulty):
         slope = generator.lognormal(0, 0.3, len(which))
-        return 1 / (1 + np.exp(-slope * (theta[:, which] - centre[which] - difficulty)))
+        return expit(slope * (theta[:, which] - centre[which] - difficulty))
 
-    values = (generator.random((N_SYSTEMS, len(task))) < answered(task, difficulty)) * 1.0
+    values = answers(generator, answered(task, difficulty)) * 1.0
     values[generator.random(values.shape) < missing] = np.nan
     like = np.repeat(np.arange(n_tasks), N_LIKE_THESE)
     true = answered(like, generator.normal(size=len(like))).reshape(N_SYSTEMS, n_tasks, -1)
-    responses = irtkit.ResponseMatrix(values)
-    table = pd.DataFrame({"task": [f"t{k}" for k in task], "group": group}, [*responses.items])
-    return responses.with_tables(table), true.mean(axis=2)
+    drawn = irtkit.ResponseMatrix(values)
+    table = pd.DataFrame({"task": [f"t{k}" for k in task], "group": group}, [*drawn.items])
+    return drawn.with_tables(table), true.mean(axis=2)
 
 
 def held(table, name, truth):
@@ -439,14 +386,14 @@ def held(table, name, truth):
 def of_suite(suite, seed):
     """Shares of intervals of one board that hold the truth."""
     how = {"by": "task", "clusters": "group" if suite.passage > 1 else None}
-    responses, true = drawn_suite(suite, seed)
-    result = irtkit.fit(responses)
-    board = result.leaderboard(**how).loc[[*responses.respondents]]
+    drawn, true = drawn_suite(suite, seed)
+    result = irtkit.fit(drawn)
+    board = result.leaderboard(**how).loc[[*drawn.respondents]]
     average = true.mean(axis=1)
     by_task = [held(board, f"score_t{k}", true[:, k]).mean() for k in range(len(suite.items))]
     pairs = []
     for k in range(0, 10, 2):
-        pair = irtkit.compare_systems(result, *responses.respondents[k : k + 2], **how)
+        pair = irtkit.compare_systems(result, *drawn.respondents[k : k + 2], **how)
         row = pair.loc["average"]
         pairs.append(row["low"] <= average[k] - average[k + 1] <= row["high"])
     return {
@@ -469,6 +416,7 @@ def tasks(boards=200):
 
 SHAPES = ((12, 100), (50, 20), (100, 100), (100, 300), (500, 100), (500, 300))
 KINDS = ("clean", "key", "copied", "guessed")
+Leaky = namedtuple("Leaky", "systems items kind")
 
 
 def leaky(n, n_items, kind, seed):
@@ -477,8 +425,8 @@ def leaky(n, n_items, kind, seed):
     slope, theta = generator.lognormal(0, 0.4, n_items), np.sort(generator.normal(size=n))
     place = {"copied": n // 3, "guessed": 2 * n // 3}.get(kind, 0)
     theta[[0, place]] = theta[[place, 0]]
-    logits = slope * (theta[:, None] - generator.normal(-0.5, 1, n_items))
-    values = (generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(int)
+    p = expit(slope * (theta[:, None] - generator.normal(-0.5, 1, n_items)))
+    values = answers(generator, p)
     half = generator.choice(n_items, n_items // 2, replace=False)
     if kind == "key":
         wrong = half[: max(2, n_items // 25)]
@@ -493,7 +441,7 @@ def leaky(n, n_items, kind, seed):
 
 def marked(case, seed):
     """Whether the changed system is marked, and whether another one is."""
-    values = leaky(case["systems"], case["items"], case["kind"], seed)
+    values = leaky(*case, seed)
     result = irtkit.fit(irtkit.ResponseMatrix(values), standard_errors=False)
     marks = improbable_right(result) < np.log(_ERROR_RATE / len(values))
     return {"first_marked": marks[0], "another_marked": marks[1:].any()}
@@ -501,11 +449,7 @@ def marked(case, seed):
 
 def marked_systems(seeds=20):
     """Systems that are marked as misfit."""
-    cases = [
-        {"systems": n, "items": n_items, "kind": kind}
-        for n, n_items in part(SHAPES, 0, 1)
-        for kind in KINDS
-    ]
+    cases = [Leaky(n, n_items, kind) for n, n_items in part(SHAPES, 0, 1) for kind in KINDS]
     return {"records": study(cases, marked, seeds, count="boards")}
 
 

@@ -12,19 +12,17 @@ variational fits their lower bound (1), posterior means and SDs (0.1 of a poster
 twice the Monte-Carlo error at which they stop).
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
+from collections import namedtuple
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from machine import arguments, store
+from scipy.special import expit
 
 import irtkit
-from irtkit.irf import ModelName
 
 STORED = Path(__file__).parent / "results" / "unchanged.npz"
 VALUES = ("discrimination", "intercept", "guessing")
@@ -36,64 +34,43 @@ LOG_PRIOR = irtkit.ItemPrior(
 )
 ON_LOGIT = irtkit.ItemPrior(guessing=irtkit.Normal(-1.1, 0.5))
 CHANGED = irtkit.WeakPrior(slope_spread=0.5, intercept_spread=2.0)
-LOOSE, TIGHT = {"max_iterations": 200}, {"tol": 1e-10}
-
-
-class Case(NamedTuple):
-    """One fit."""
-
-    data: str
-    model: ModelName
-    settings: dict[str, Any]
-
-
+Fits = namedtuple("Fits", "suffix data settings em vi", defaults=({}, "2PL", ""))
+"""Fits of several models to one kind of data, by EM and by the variational path."""
+FITS = (
+    Fits("", "complete", {}, "2PL 1PL Rasch 3PL", "2PL 1PL Rasch 3PL"),
+    Fits(" no prior", "complete", {"prior": None}, "2PL 1PL"),
+    Fits(" mirt's grid", "complete", {"prior": None, "quadrature": (61, 6.0)}, "2PL Rasch"),
+    Fits(" prior of the logit", "complete", {"prior": ON_LOGIT}, "3PL"),
+    Fits(" own prior", "complete", {"prior": OWN_PRIOR}, "2PL Rasch", "2PL 1PL"),
+    Fits(" own prior", "complete", {"prior": LOG_PRIOR}, "3PL 1PL", "3PL"),
+    Fits(" changed prior", "complete", {"prior": CHANGED}),
+    Fits(" empirical", "few", {"prior": "empirical"}, "2PL", "2PL"),
+    Fits(" empirical", "complete", {"prior": "empirical"}, "3PL"),
+    Fits(" missing", "missing", {}, "2PL 3PL 1PL", "2PL"),
+    Fits(" counts", "counts", {}, "2PL 3PL"),
+    Fits(" sparse", "sparse"),
+    Fits(" synthetic", "synthetic", {}, "2PL Rasch", "2PL"),
+    Fits(" synthetic ordinary", "synthetic"),
+    Fits(" many respondents", "many"),
+    Fits(" many items", "items"),
+    Fits(" many items missing", "items missing"),
+    Fits(" few respondents", "few"),
+    Fits(" copies", "copies", {}, "2PL 1PL 3PL"),
+    Fits(" batches", "many", {}, "", "2PL"),
+)
+GUESSED = {"complete": "guessed", "missing": "guessed missing"}
+"""Data of the 3PL in the place of others."""
 CASES = {
-    "2PL": Case("complete", "2PL", TIGHT),
-    "1PL": Case("complete", "1PL", TIGHT),
-    "Rasch": Case("complete", "Rasch", TIGHT),
-    "3PL": Case("guessed", "3PL", TIGHT),
-    "2PL no prior": Case("complete", "2PL", TIGHT | {"prior": None}),
-    "1PL no prior": Case("complete", "1PL", TIGHT | {"prior": None}),
-    "2PL mirt's grid": Case("complete", "2PL", TIGHT | {"prior": None, "quadrature": (61, 6.0)}),
-    "Rasch mirt's grid": Case(
-        "complete", "Rasch", TIGHT | {"prior": None, "quadrature": (61, 6.0)}
-    ),
-    "3PL prior of the logit": Case("guessed", "3PL", TIGHT | {"prior": ON_LOGIT}),
-    "2PL own prior": Case("complete", "2PL", TIGHT | {"prior": OWN_PRIOR}),
-    "3PL own prior": Case("guessed", "3PL", TIGHT | {"prior": LOG_PRIOR}),
-    "1PL own prior": Case("complete", "1PL", TIGHT | {"prior": LOG_PRIOR}),
-    "Rasch own prior": Case("complete", "Rasch", TIGHT | {"prior": OWN_PRIOR}),
-    "2PL changed prior": Case("complete", "2PL", TIGHT | {"prior": CHANGED}),
-    "2PL empirical": Case("few", "2PL", TIGHT | {"prior": "empirical"}),
-    "3PL empirical": Case("guessed", "3PL", TIGHT | {"prior": "empirical"}),
-    "2PL missing": Case("missing", "2PL", TIGHT),
-    "3PL missing": Case("guessed missing", "3PL", TIGHT),
-    "1PL missing": Case("missing", "1PL", TIGHT),
-    "2PL counts": Case("counts", "2PL", TIGHT),
-    "3PL counts": Case("counts", "3PL", TIGHT),
-    "2PL sparse": Case("sparse", "2PL", TIGHT),
-    "2PL synthetic": Case("synthetic", "2PL", TIGHT),
-    "Rasch synthetic": Case("synthetic", "Rasch", TIGHT),
-    "2PL synthetic ordinary": Case("synthetic", "2PL", TIGHT),
-    "2PL many respondents": Case("many", "2PL", TIGHT),
-    "2PL many items": Case("items", "2PL", TIGHT),
-    "2PL many items missing": Case("items missing", "2PL", TIGHT),
-    "2PL few respondents": Case("few", "2PL", TIGHT),
-    "2PL copies": Case("copies", "2PL", TIGHT),
-    "1PL copies": Case("copies", "1PL", TIGHT),
-    "3PL copies": Case("copies", "3PL", TIGHT),
-    "vi 2PL": Case("complete", "2PL", LOOSE),
-    "vi 1PL": Case("complete", "1PL", LOOSE),
-    "vi Rasch": Case("complete", "Rasch", LOOSE),
-    "vi 3PL": Case("guessed", "3PL", LOOSE),
-    "vi 2PL own prior": Case("complete", "2PL", LOOSE | {"prior": OWN_PRIOR}),
-    "vi 3PL own prior": Case("guessed", "3PL", LOOSE | {"prior": LOG_PRIOR}),
-    "vi 1PL own prior": Case("complete", "1PL", LOOSE | {"prior": OWN_PRIOR}),
-    "vi 2PL empirical": Case("few", "2PL", LOOSE | {"prior": "empirical"}),
-    "vi 2PL missing": Case("missing", "2PL", LOOSE),
-    "vi 2PL synthetic": Case("synthetic", "2PL", LOOSE),
-    "vi 2PL batches": Case("many", "2PL", {"batch": 500}),
+    f"{kind}{model}{fits.suffix}": (
+        GUESSED.get(fits.data, fits.data) if model == "3PL" else fits.data,
+        model,
+        fits.settings,
+    )
+    for kind, field in (("", "em"), ("vi ", "vi"))
+    for fits in FITS
+    for model in getattr(fits, field).split()
 }
+"""Data, model and settings of each fit."""
 
 
 def data(name):
@@ -104,7 +81,7 @@ def data(name):
     slope = generator.lognormal(0.0, 0.3, n_items)
     slope[:: max(n_items // 3, 1)] *= -1
     difficulty, ability = generator.normal(size=n_items), generator.normal(size=n)
-    chance = 1 / (1 + np.exp(-slope * (ability[:, None] - difficulty)))
+    chance = expit(slope * (ability[:, None] - difficulty))
     if name.startswith("guessed"):
         chance = 0.2 + 0.8 * chance
     if name == "counts":
@@ -128,21 +105,20 @@ def data(name):
 
 def fitted(name):
     """Items, abilities, and the log-likelihood or its lower bound that one case finds."""
-    case = CASES[name]
-    kind = irtkit.Variational if name.startswith("vi ") else irtkit.EM
-    settings = dict(case.settings)
-    own = ("tol", "max_iterations", "batch")
-    method = kind(**{key: settings.pop(key) for key in own if key in settings})
+    of_data, model, settings = CASES[name]
+    method = irtkit.EM(tol=1e-10)
+    if name.startswith("vi "):
+        limits = {"batch": 500} if "batches" in name else {"max_iterations": 200}
+        method = irtkit.Variational(**limits)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        responses = data(case.data)
+        responses = data(of_data)
         if name.endswith("ordinary"):
             responses = responses.with_tables(synthetic=np.zeros(responses.n_respondents, bool))
-        result = irtkit.fit(responses, case.model, method=method, progress=False, **settings)
+        result = irtkit.fit(responses, model, method=method, progress=False, **settings)
     items = result.items
-    found = {key: items[key].to_numpy(dtype=float) for key in VALUES}
-    found |= {f"{key}_se": items[f"{key}_se"].to_numpy(dtype=float) for key in VALUES}
-    found["p_negative"] = items["p_negative"].to_numpy(dtype=float)
+    columns = [name + of for name in VALUES for of in ("", "_se")]
+    found = {key: items[key].to_numpy(dtype=float) for key in (*columns, "p_negative")}
     found["ability"] = result.respondents["ability"].to_numpy()
     found["ability_se"] = result.posterior_sd  # items taken as known
     found["latent_sd"] = np.array([result.latent_sd])
@@ -152,13 +128,10 @@ def fitted(name):
     return found
 
 
-class Moved(NamedTuple):
-    """How far a case is off what was recorded, in the units of the limits."""
-
-    height: float
-    estimates: float
-    standard_errors: float
-    verdicts: float
+Moved = namedtuple("Moved", "height estimates standard_errors verdicts")
+"""How far a case is off what was recorded, in the units of the limits."""
+EM_LIMITS = Moved(1e-3, 1e-3, 1e-3, 1e-6)
+VI_LIMITS = Moved(1.0, 0.1, 0.05, 1e-6)
 
 
 def moved(before, after):
@@ -179,8 +152,36 @@ def moved(before, after):
     return Moved(height, estimates, errors, off("p_negative"))
 
 
-EM_LIMITS = Moved(1e-3, 1e-3, 1e-3, 1e-6)
-VI_LIMITS = Moved(1.0, 0.1, 0.05, 1e-6)
+def record(only):
+    """Store what the cases find."""
+    found = {f"{n}/{key}": part for n in CASES if only in n for key, part in fitted(n).items()}
+    # 32 bits are enough for all but heights
+    heights = ("/objective", "/log_likelihood")
+    arrays = {n: a if n.endswith(heights) else a.astype(np.float32) for n, a in found.items()}
+    if only:
+        with np.load(STORED) as stored:
+            arrays = dict(stored) | arrays
+    np.savez_compressed(STORED, **arrays)
+
+
+def check(only):
+    """Compare with what was recorded; numbers of fits, and of those that moved."""
+    names = [name for name in CASES if only in name]
+    n_moved = 0
+    print(f"{'fit':26}{'height':>12}{'estimates':>12}{'SEs':>12}{'p_negative':>12}")
+    with np.load(STORED) as stored:
+        for name in names:
+            after = fitted(name)
+            places = {key: f"{name}/{key}" for key in after}
+            before = {key: stored[place] for key, place in places.items() if place in stored}
+            off = moved(before, after)
+            limits = VI_LIMITS if name.startswith("vi ") else EM_LIMITS
+            bad = any(value > limit for value, limit in zip(off, limits, strict=True))
+            n_moved += bad
+            figures = "".join(f"{value:12.2g}" for value in off)
+            print(f"{name:26}{figures}{'  moved' if bad else ''}", flush=True)
+    print(f"{n_moved} of {len(names)} moved")
+    return {"fits": len(names), "moved": n_moved}
 
 
 def main():
@@ -189,38 +190,15 @@ def main():
     parser.add_argument("what", nargs="?", choices=("check", "record"), default="check")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     given = parser.parse_args()
-    arrays: dict[str, Any]
-    names = [name for name in CASES if given.only in name]
-    if given.what == "record":
-        found = {f"{n}/{key}": part for n in names for key, part in fitted(n).items()}
-        # 32 bits are enough for all but heights
-        heights = ("/objective", "/log_likelihood")
-        arrays = {n: a if n.endswith(heights) else a.astype(np.float32) for n, a in found.items()}
-        if given.only:
-            with np.load(STORED) as stored:
-                arrays = dict(stored) | arrays
-        np.savez_compressed(STORED, **arrays)
-        if not given.only:
-            given.out = STORED.with_suffix(".json")
-            store(given, fits=len(CASES))
-        return 0
-    failed = 0
-    print(f"{'fit':26}{'height':>12}{'estimates':>12}{'SEs':>12}{'p_negative':>12}")
-    with np.load(STORED) as stored:
-        for name in names:
-            after = fitted(name)
-            places = {key: f"{name}/{key}" for key in after}
-            before = {key: stored[place] for key, place in places.items() if place in stored}
-            off, limits = moved(before, after), EM_LIMITS
-            if name.startswith("vi "):
-                limits = VI_LIMITS
-            bad = any(value > limit for value, limit in zip(off, limits, strict=True))
-            failed += bad
-            figures = "".join(f"{value:12.2g}" for value in off)
-            print(f"{name:26}{figures}{'  moved' if bad else ''}", flush=True)
-    print(f"{failed} of {len(names)} moved")
-    store(given, fits=len(names), moved=failed)
-    return int(failed > 0)
+    if given.what == "check":
+        figures = check(given.only)
+        store(given, **figures)
+        return int(figures["moved"] > 0)
+    record(given.only)
+    if not given.only:
+        given.out = STORED.with_suffix(".json")
+        store(given, fits=len(CASES))
+    return 0
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ every line it reads names a file of responses and a file for the parameters, and
 the seconds of one fit, on the clock and on the processors. :class:`Worker` is the other end.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -15,45 +13,35 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections import namedtuple
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer
-from typing import Any, NamedTuple
 
 import numpy as np
 
+Items = namedtuple("Items", "discrimination intercept guessing")
+Package = namedtuple("Package", "module prepare fit parameters distribution", defaults=(None,))
+"""How one package is used: ``fit(prepare(values, model), model)``, then ``parameters``.
 
-class Package(NamedTuple):
-    """How one package is used: ``fit(prepare(values, model), model)``, then ``parameters``."""
-
-    module: str
-    prepare: Callable[[Any, str], Any]
-    """From responses (int8, respondents × items) to what the package takes; not timed."""
-    fit: Callable[[Any, str], Any]
-    parameters: Callable[[Any], tuple[Any, Any, Any]]
-    """Discrimination, intercept and guessing; not timed."""
-    distribution: str | None = None
-    """Name in the package index where it is not that of the module."""
+`prepare` takes responses (int8, respondents × items) to what the package takes. It is not timed,
+and neither is `parameters`: discrimination, intercept and guessing. The distribution is the name in
+the package index where it is not that of the module.
+"""
 
 
 def _irtkit(**settings):
-    def prepare(values, _):
-        import irtkit
-
-        return irtkit.ResponseMatrix(values)
-
-    def fit(responses, model):
-        import irtkit
-
-        return irtkit.fit(responses, model, **settings)
-
     def parameters(result):
-        items = result.items
-        return items["discrimination"], items["intercept"], items["guessing"]
+        return result.items["discrimination"], result.items["intercept"], result.items["guessing"]
 
-    return Package("irtkit", prepare, fit, parameters)
+    return Package(
+        "irtkit",
+        lambda values, _: import_module("irtkit").ResponseMatrix(values),
+        lambda responses, model: import_module("irtkit").fit(responses, model, **settings),
+        parameters,
+    )
 
 
 def _compare():
@@ -63,58 +51,39 @@ def _compare():
         return fitting.fit(fitting.prepare(values, model), model)
 
     def compare(result, _):
-        import irtkit
-
-        irtkit.compare_difficulties(result)
+        import_module("irtkit").compare_difficulties(result)
         return result
 
     return fitting._replace(prepare=prepare, fit=compare)
 
 
 def _mirt(**settings):
-    def fit(values, model):
-        import mirt
-
-        return mirt.fit_mirt(values, model=model, **settings)
-
     def parameters(result):
         found = result.model.parameters
         return _from_difficulty(found["discrimination"], found["difficulty"], found.get("guessing"))
 
-    return Package("mirt", lambda values, _: np.array(values, dtype=np.int64), fit, parameters)
+    return Package(
+        "mirt",
+        lambda values, _: np.array(values, dtype=np.int64),
+        lambda values, model: import_module("mirt").fit_mirt(values, model=model, **settings),
+        parameters,
+    )
 
 
-def _theta():
-    def prepare(values, _):
-        return np.where(values < 0, np.nan, values)
-
-    def fit(values, model):
-        import theta
-
-        return theta.fit(values, model)
-
-    def parameters(result):
-        return _from_difficulty(result.a, result.b, result.c)
-
-    return Package("theta", prepare, fit, parameters, "theta-irt")
-
-
-def _girth():
-    def prepare(values, _):
-        return np.array(values.T, dtype=np.int64)  # items × respondents; int8 overflows inside
-
-    def fit(values, model):
-        import girth
-
-        methods = {"1PL": girth.onepl_mml, "2PL": girth.twopl_mml, "3PL": girth.threepl_mml}
-        return methods[model](values)
-
-    def parameters(result):
-        return _from_difficulty(
-            result["Discrimination"], result["Difficulty"], result.get("Guessing")
-        )
-
-    return Package("girth", prepare, fit, parameters)
+_THETA = Package(
+    "theta",
+    lambda values, _: np.where(values < 0, np.nan, values),
+    lambda values, model: import_module("theta").fit(values, model),
+    lambda result: _from_difficulty(result.a, result.b, result.c),
+    "theta-irt",
+)
+_GIRTH = Package(
+    "girth",
+    lambda values, _: np.array(values.T, dtype=np.int64),  # items × respondents; int8 overflows
+    lambda values, model: getattr(import_module("girth"), _GIRTH_METHODS[model])(values),
+    lambda of: _from_difficulty(of["Discrimination"], of["Difficulty"], of.get("Guessing")),
+)
+_GIRTH_METHODS = {"1PL": "onepl_mml", "2PL": "twopl_mml", "3PL": "threepl_mml"}
 
 
 def _py_irt():
@@ -173,14 +142,14 @@ PACKAGES = {
     "irtkit, prior=None": _irtkit(prior=None, standard_errors=False),
     "irtkit": _irtkit(standard_errors=False),
     "mirt": _mirt(compute_standard_errors=False),
-    "girth": _girth(),
+    "girth": _GIRTH,
     "py-irt": _py_irt(),
 }
 """Those that are compared by their point estimates."""
 DEFAULT_CALLS = {
     "irtkit, default call": _irtkit(),
     "mirt, default call": _mirt(),
-    "theta-irt": _theta(),
+    "theta-irt": _THETA,
 }
 """The call that people type; theta-irt leaves standard errors to a further one."""
 COMPARISONS = {"irtkit, compare": _compare()}
@@ -233,12 +202,17 @@ def serve(name, model):
 
 
 class Worker:
-    """A running worker process; ``problem`` says why it can fit no more, None if it can.
+    """A running worker process, the times of its fits, and what it found.
 
-    It imports irtkit from ``checkout`` where that is given.
+    ``problem`` says why it can fit no more, None if it can. A fit that takes longer than ``limit``
+    seconds ends the process. It imports irtkit from ``checkout`` where that is given.
     """
 
-    def __init__(self, name, model, *, python=sys.executable, checkout=None):
+    def __init__(
+        self, name, model, parameters, *, python=sys.executable, checkout=None, limit=1800.0
+    ):
+        self.name, self.parameters, self.limit = name, parameters, limit
+        self.seconds, self.cpu_seconds = [], []
         self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  # closed in close()
         self._process = subprocess.Popen(
             [python, str(Path(__file__).resolve()), name, model],
@@ -249,14 +223,37 @@ class Worker:
             env=None if checkout is None else os.environ | {"PYTHONPATH": str(checkout.resolve())},
         )
         self.problem = None
-        self.version = self._hear(limit=60).get("version")
+        self.version = self._hear(60).get("version")
 
-    def fit(self, responses, parameters, *, limit):
-        """Answer to one request; the process is ended where it takes longer than ``limit`` s."""
-        request = {"responses": str(responses), "parameters": str(parameters)}
+    @property
+    def is_ours(self):
+        """Whether this is irtkit, with whatever settings."""
+        return self.name.startswith("irtkit")
+
+    @property
+    def best(self):
+        """Seconds of the shortest fit."""
+        return min(self.seconds, default=0.0)
+
+    def fit(self, responses, *, counts_from=0.0):
+        """Fit once; it counts if it took that long. The answer says why if the worker gives up."""
+        if self.problem is not None:
+            return {"error": self.problem}
+        request = {"responses": str(responses), "parameters": str(self.parameters)}
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        return self._hear(limit)
+        answer = self._hear(self.limit)
+        if answer.get("seconds", -1.0) >= counts_from:
+            self.seconds.append(answer["seconds"])
+            self.cpu_seconds.append(answer["cpu_seconds"])
+        return answer
+
+    def found(self):
+        """Parameters of the latest fit."""
+        if not self.seconds:
+            return None
+        with np.load(self.parameters) as stored:
+            return Items(*(stored[name].astype(float) for name in Items._fields))
 
     def close(self):
         """End the process."""
@@ -279,7 +276,7 @@ class Worker:
             last = self._complaints.read().strip().splitlines()[-1:]
             answer = {"error": f"ended with code {self._process.wait()}: {' '.join(last)}"}
         self.problem = answer.get("error")
-        return dict(answer)
+        return answer
 
 
 if __name__ == "__main__":

@@ -118,16 +118,15 @@ def intervals() -> Iterator[Record]:
     for study in stored("coverage")["studies"]:
         for parameter in ("discrimination", "intercept"):
             prior = study["prior"] or "none"
-            yield {**study, **study[parameter], "parameter": parameter, "prior": prior}
+            yield {**study, "coverage": study[parameter], "parameter": parameter, "prior": prior}
 
 
 def guessing() -> Iterator[Record]:
     """Coverage of the quantiles of the three parameters, by shape and kind of data."""
     joined: dict[tuple[str, str], Record] = {}
     for row in stored("guessing")["coverage"]:
-        if row["way"] == "irtkit":
-            key = shape(row), row["kind"]
-            joined.setdefault(key, {**row})[row["parameter"]] = row["quantiles"]
+        key = shape(row), row["kind"]
+        joined.setdefault(key, {**row})[row["parameter"]] = row["quantiles"]
     yield from joined.values()
 
 
@@ -142,10 +141,9 @@ def standard_errors() -> Iterator[Record]:
 
 
 def repeated_trials() -> Iterator[Record]:
-    """Studies of repeated trials, with the true correlation."""
+    """Studies of repeated trials, whose numbers of trials are words."""
     for one in stored("repeated_trials")["studies"]:
-        trials = ", ".join(map(str, one["study"]["trials"]))
-        yield {**one, **one["study"], "trials": trials, "found": one["correlation"]}
+        yield one | {"trials": ", ".join(map(str, one["trials"]))}
 
 
 def boards() -> Iterator[Record]:
@@ -154,14 +152,9 @@ def boards() -> Iterator[Record]:
         yield record if record["abilities"] == "normal" else record | {"better": None, "p": None}
 
 
-def rank_intervals() -> Iterator[Record]:
+def named_boards(file: str) -> Iterator[Record]:
     """Boards, whose names are words."""
-    return (one | {"board": plain(one["board"])} for one in stored("rank_intervals")["boards"])
-
-
-def paired_tests() -> Iterator[Record]:
-    """Tests of pairs, on boards whose names are words."""
-    return (one | {"board": plain(one["board"])} for one in stored("paired_tests")["boards"])
+    return (one | {"board": plain(one["board"])} for one in stored(file)["boards"])
 
 
 def simulated_wrong_keys() -> Iterator[Record]:
@@ -174,34 +167,22 @@ def simulated_wrong_keys() -> Iterator[Record]:
 
 def few_items() -> Iterator[Record]:
     """Error of scores estimated from few items, by how the items were chosen."""
-    for name, board in stored("few_items")["boards"].items():
-        rows = {(row["method"], row["k"]): row for row in board["by_size"]}
-        for k in sorted({k for _, k in rows}):
-            found = {method: row for (method, size), row in rows.items() if size == k}
-            yield {"name": plain(name), "k": k, **found}
+    rows: dict[tuple[str, int], Record] = {}
+    for row in stored("few_items")["records"]:
+        of_size = rows.setdefault((row["board"], row["k"]), {"name": plain(row["board"])})
+        of_size |= {"k": row["k"], row["method"]: row}
+    yield from rows.values()
 
 
 def beyond() -> Iterator[Record]:
     """Coverage of the best systems, and how much wider the intervals of others are."""
-    records = [row for row in stored("beyond")["records"] if not row["outlier"]]
+    records = stored("beyond")["records"]
     others = {(row["board"], row["k"]): row for row in records if row["group"] == "any"}
     for row in records:
         if row["group"] == "best":
             other = others[row["board"], row["k"]]
-            yield {
-                **row,
-                "board": plain(row["board"]),
-                "wider": other["width"] / other["closed_width"] - 1,
-            }
-
-
-def advice() -> Iterator[Record]:
-    """Items to add for a reliability of 0.9, and the reliability with them."""
-    for one in stored("health")["advice"]:
-        advised = one["reliability"]
-        items, reached = advised["means"] or (None, None)
-        about = {"benchmark": one["shape"], "systems": one["systems"], "n": advised["advised"]}
-        yield about | {"items": items, "reached": reached}
+            wider = other["width"] / other["closed_width"] - 1
+            yield {**row, "board": plain(row["board"]), "wider": wider}
 
 
 def several_covered() -> Iterator[Record]:
@@ -212,7 +193,7 @@ def several_covered() -> Iterator[Record]:
 
 def expected_difficulty() -> Iterator[Record]:
     """What predictions are worth. The study looks no further than the most answers it tried."""
-    records = stored("expected_difficulty")["curves"]["1PL"]
+    records = stored("expected_difficulty")["curves"]
     most = max(record["answers"] for record in records)
     for record in records:
         yield record | {"worth": None if record["worth"] >= most else record["worth"]}
@@ -229,16 +210,6 @@ def near_duplicates(file: str) -> Iterator[Record]:
     return ({plain(key): value for key, value in one.items()} for one in stored(file)["studies"])
 
 
-def empirical() -> Iterator[Record]:
-    """Studies of the empirical prior."""
-    return (study | study["mean"] for study in stored("empirical")["studies"])
-
-
-def trends(key: str) -> Iterator[Record]:
-    """Studies of trends that have a number."""
-    return (study for study in stored("trend")["studies"] if key in study)
-
-
 def score_boards() -> Iterator[Record]:
     """Boards of scores between 0 and 1."""
     return ({"board": name} | one for name, one in stored("scores")["boards"].items())
@@ -250,22 +221,11 @@ def by_levels(part: str) -> Iterator[Record]:
         yield one | {"sizes": " × ".join(f"{n:,}" for n in one["shape"])}
 
 
-def rubric_coverage() -> Iterator[Record]:
-    """How often intervals of ordered levels cover the truth."""
-    names = "slopes", "thresholds", "abilities"
-    return (one | {name: one[name]["coverage"] for name in names} for one in by_levels("coverage"))
-
-
 def rubric_seconds() -> Iterator[Record]:
     """Seconds of fits of ordered levels."""
     return (
         one | {"fit": one["seconds"][0], "both": one["seconds"][1]} for one in by_levels("seconds")
     )
-
-
-def posteriors() -> Iterator[Record]:
-    """Coverage of the variational posterior."""
-    yield from stored("variational")["calibration"]
 
 
 def floor() -> Iterator[Record]:
@@ -288,12 +248,6 @@ def differential() -> Iterator[Record]:
     for one in stored("differential")["studies"]:
         if one["share"] == 0:
             yield one | {"low": one["below 0.05"]}
-
-
-def prediction() -> Iterator[Record]:
-    """How well difficulty is predicted."""
-    for one in stored("difficulty_prediction")["sets"]:
-        yield one | {"forest": (one.get("spearman") or {}).get("irtkit")}
 
 
 def replications(of: str) -> Iterator[Record]:
@@ -339,13 +293,13 @@ intervals = intervals
 data {shape} | prior {prior} | data sets {data_sets:,} | parameter {parameter} |
 95 % intervals cover {coverage:.1%}
 
-empirical prior = empirical
+empirical prior = empirical/studies
 data {shape} | SD of log slopes {spread} | RMSE of slopes, weak {rmse_weak:.3f} |
 RMSE, empirical {rmse_empirical:.3f} | RMSE, known best {rmse_best:.3f} |
 intervals cover, slope {covered_discrimination:.1%} |
 intervals cover, intercept {covered_intercept:.1%}
 
-posterior = posteriors
+posterior = variational/calibration
 data {shape} | fit {fit} | parameter {parameter} | ± 1.645 SD covers {coverage:.1%} |
 quantiles cover {quantiles:.1%}
 
@@ -408,14 +362,14 @@ a gain is claimed in {claims}
 
 repeated trials = repeated_trials
 respondents {n_respondents} | items {n_items} | trials {trials} |
-correlation {study[correlation]} | estimated {found:.3f} |
-95 % intervals of abilities cover {ability[coverage]:.1%}
+correlation {correlation} | estimated {found:.3f} |
+95 % intervals of abilities cover {covered:.1%}
 
 boards = boards
 systems × items {systems} × {items} | abilities {abilities} | answers {answers} |
 all ranks {all ranks:.1%} | no pair wrong {tied:.1%} | better {better:.1%} | mean P {p:.1%}
 
-likely ranks = rank_intervals
+likely ranks = named_boards rank_intervals
 board {board} | likely ranks cover {likely_coverage:.1%} |
 the bootstrap's cover {bootstrap_coverage:.1%} | width divided by the bootstrap's {ratio:.2f} |
 width of simultaneous intervals {simultaneous_width:.1f}
@@ -425,7 +379,7 @@ items of tasks {items} | correlation of abilities {correlation} | missing {missi
 items of a passage {passage} | scores of tasks {tasks:.1%} | least of a task {least:.1%} |
 averages {average:.1%} | likely ranks {ranks:.1%} | pairs {pairs:.1%}
 
-paired tests = paired_tests
+paired tests = named_boards paired_tests
 board {board} | swapped pairs {swapped:.1%} | near-duplicates {alike:.1%}
 
 power = systems/power
@@ -453,7 +407,7 @@ ordinary systems = beyond/ordinary
 calibrated systems {calibrated} | data sets {sets} | called beyond {beyond:.1%} |
 coverage {coverage:.1%}
 
-advice = advice
+advice = health/advice
 benchmark {benchmark} | systems {systems} | sets with advice {n} | items to add {items:.0f} |
 reliability reached (0.9 promised) {reached:.3f}
 
@@ -512,7 +466,7 @@ at chance = at_chance
 data {setting} | wanted {wanted} | named {told:.0%} | guessers named {guessers:.0%} |
 others named {others:.1%}
 
-prediction = prediction
+prediction = difficulty_prediction/sets
 data {set} | random forest, rank correlation {forest:.2f} | intervals cover {coverage:.1%}
 
 expected difficulty = expected_difficulty
@@ -576,17 +530,17 @@ negative slopes of AAAI-22 = negative_slopes
 data {set} | R's mirt {of_mirt:.0%} | irtkit {share:.0%} | difference {difference:+.1%} |
 irtkit by default {by_default:.0%}
 
-trends = trends method
-items answered {items answered} | slope by {method} | mean slope (truth 0.8) {mean slope:.3f} |
+trends = trend/slopes
+items answered {answered} | slope by {method} | mean slope (truth 0.8) {mean slope:.3f} |
 95 % intervals cover {coverage:.0%}
 
-time horizons = trends coverage of p50
+time horizons = trend/horizons
 intervals of p50 cover {coverage of p50:.1%} | mean error of p50, doublings
 {mean error, doublings:+.2f} | slope / true slope {slope / true slope:.2f} | SD / true SD
 {SD / true SD:.2f} |
 doubling time / true one {days / true days:.2f} | its intervals cover {coverage of days:.0%}
 
-ranks given these items = trends median width
+ranks given these items = trend/ranks
 systems {systems} | items {items} | missing {missing:.0%} |
 intervals of ranks cover {coverage of ranks:.1%} | median width {median width:.0f}
 
@@ -599,17 +553,17 @@ scores {family} | systems {n} | items {n_items} | missing {missing:.0%} |
 trials found {trials:.2f} |
 intervals cover: ability {ability:.1%} | slope {slopes:.1%} | intercept {intercepts:.1%}
 
-levels of items = rubric_coverage
+levels of items = by_levels coverage
 model {model} | systems × items × levels {sizes} | intervals cover: ability {abilities:.1%} |
 slope {slopes:.1%} | threshold {thresholds:.1%}
 
 models of levels = by_levels fractions
-truth {truth} | systems × items × levels {sizes} | RMSE of ability: GPCM {ratios[GPCM]:.2f} |
-GRM {ratios[GRM]:.2f} | scores in the 2PL {ratios[2PL]:.2f}
+truth {truth} | systems × items × levels {sizes} | RMSE of ability: GPCM {GPCM:.2f} |
+GRM {GRM:.2f} | scores in the 2PL {2PL:.2f}
 
 mixed items = rubrics/mixed
 systems × items {shape} | intervals cover: slopes, right and wrong
-{slopes[binary]:.1%} | of fractions {slopes[fractions]:.1%} | of levels {slopes[levels]:.1%} |
+{binary:.1%} | of fractions {fractions:.1%} | of levels {levels:.1%} |
 abilities {abilities:.1%} | weight of a fraction {weight:.2f}
 
 time of levels = rubric_seconds
