@@ -235,16 +235,10 @@ def damaged_bytes(content, draw):
         one, other = sorted(int(k) for k in draw.integers(0, len(data) + 1, 2))
         end = min(other, one + int(draw.integers(1, 40)))
         kind = draw.integers(7)
-        if kind == 0:
-            del data[one:end]
-        elif kind == 1:
-            data[one:one] = data[one:end]
-        elif kind == 2:
-            data[one:end] = draw.bytes(end - one)
-        elif kind == 3:
-            data[one:one] = WORDS[draw.integers(len(WORDS))]
-        elif kind == 4:
-            data[one:end] = WORDS[draw.integers(len(WORDS))]
+        if kind < 3:
+            data[one:end] = (b"", 2 * data[one:end], draw.bytes(end - one))[kind]
+        elif kind < 5:
+            data[one : one if kind == 3 else end] = WORDS[draw.integers(len(WORDS))]
         elif kind == 5:
             del data[one + int(draw.integers(1 + len(data) - one)) :]
         else:
@@ -283,8 +277,12 @@ def damaged_json(content, draw):
     return b"\n".join(lines)
 
 
-def damaged_archive(content, draw):
-    """Damage the members of an archive and pack them again."""
+def damaged(content, draw):
+    """Damage a log in one of the ways: its bytes, its JSON, or the members of an archive."""
+    if content.startswith(MAGIC) or draw.random() < 0.4:
+        return damaged_bytes(content, draw)
+    if not content.startswith(b"PK"):
+        return damaged_json(content, draw)
     packed = io.BytesIO()
     methods = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
     with zipfile.ZipFile(io.BytesIO(content)) as given, zipfile.ZipFile(packed, "w") as archive:
@@ -297,13 +295,6 @@ def damaged_archive(content, draw):
             if draw.random() < 0.95:
                 archive.writestr(member.filename, inside, methods[int(draw.integers(3))])
     return packed.getvalue()
-
-
-def damaged(content, draw):
-    """Damage a log in one of the ways."""
-    if content.startswith(MAGIC) or draw.random() < 0.4:
-        return damaged_bytes(content, draw)
-    return (damaged_archive if content.startswith(b"PK") else damaged_json)(content, draw)
 
 
 def fault_of(path, draw):
@@ -331,8 +322,8 @@ def is_valid(responses):
     """Whether labels and cells are as they must be."""
     labels = (responses.respondents, responses.items)
     named = all(label.strip() and label.encode() for each in labels for label in each)
-    unique = all(len(set(each)) == len(each) for each in labels)
     right, tried = responses.successes, responses.trials
+    unique = all(len(set(each)) == len(each) for each in labels)
     return bool(named and unique and (right <= tried).all() and tried.any())
 
 

@@ -314,38 +314,27 @@ def scaling(shapes=(), package="irtkit"):
     return {"package": package, "fits": (second_fit(shape, package) for shape in chosen)}
 
 
-_AT_ONCE = 2**20
-"""Responses that are drawn at a time."""
-
-
-def simulate(n_respondents, items, n_responses, seed):
+def simulate(n_respondents, items, n_responses):
     """Long table with as many responses by every respondent.
 
     A respondent gets equally spaced items, from a random one on and in a random order of all, so
     that none comes twice.
     """
-    generator = np.random.default_rng(seed)
-    ability = generator.normal(size=n_respondents)
+    g = np.random.default_rng(0)
     n_each, n_items = max(n_responses // n_respondents, 1), items.n_items
-    columns = np.empty((n_respondents, n_each), dtype=np.int32)
-    right = np.empty((n_respondents, n_each), dtype=np.int8)
-    step = max(1, _AT_ONCE // n_each)
-    for first in range(0, n_respondents, step):
-        rows = slice(first, min(first + step, n_respondents))
-        start = generator.integers(0, n_items, (rows.stop - first, 1))
-        order = generator.permutation(n_items)
-        at = order[(start + np.arange(n_each) * (n_items // n_each)) % n_items]
-        logits = items.discrimination[at] * ability[rows, None] + items.intercept[at]
-        columns[rows], right[rows] = at, answers(generator, expit(logits))
+    start = g.integers(0, n_items, (n_respondents, 1))
+    places = (start + np.arange(n_each) * (n_items // n_each)) % n_items
+    at = g.permutation(n_items).astype(np.int32)[places]
+    ability = g.normal(size=(n_respondents, 1))
+    right = answers(g, expit(items.discrimination[at] * ability + items.intercept[at]))
     respondent = np.repeat(np.arange(n_respondents), n_each)
-    table = {"respondent": respondent, "item": columns.ravel(), "response": right.ravel()}
-    return pd.DataFrame(table)
+    return pd.DataFrame({"respondent": respondent, "item": at.ravel(), "response": right.ravel()})
 
 
 def sparse(respondents=1000000, items=10000, responses=10000000):
     """A long table in which few cells are observed: drawn, made a matrix and fitted."""
     truth = items_of(np.random.default_rng([0, 1]), items)
-    frame = simulate(respondents, truth, responses, 0)
+    frame = simulate(respondents, truth, responses)
     began = time.perf_counter()
     matrix = irtkit.ResponseMatrix.from_long(frame, sparse=True)
     made = time.perf_counter()

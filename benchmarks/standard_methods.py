@@ -149,18 +149,13 @@ def slopes(sets):
         yield row
 
 
-def settings(**draws):
-    """All settings, with the word for what is wanted of them."""
-    return [
-        Setting(name, wanted, draw) for wanted, by in draws.items() for name, draw in by.items()
-    ]
-
-
 def standard_methods(sets=10):
     """Own statistics beside standard methods."""
-    of_gaps = settings(apart=APART, together=TOGETHER)
     planted = PLANTED["further ability"] | PLANTED["item groups"]
-    of_abilities = settings(planted=planted, clean=CLEAN)
+    of_gaps = [Setting(name, "apart", draw) for name, draw in APART.items()]
+    of_gaps += [Setting(name, "together", draw) for name, draw in TOGETHER.items()]
+    of_abilities = [Setting(name, "planted", draw) for name, draw in planted.items()]
+    of_abilities += [Setting(name, "clean", draw) for name, draw in CLEAN.items()]
     return {
         "families": families(sets),
         "gaps": study(part(of_gaps, 0, 14), said_apart, sets),

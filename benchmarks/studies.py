@@ -93,28 +93,24 @@ def run(name, out, options):
     return None if out.exists() else done.stderr[-1500:]
 
 
-def renew(name, options):
+def renew(name, out, options):
     """Measure a study anew and store its figures. Why not, if they are not stored."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "figures.json")
-        problem = run(name, out, options)
-        if problem is not None:
-            return problem
-        file, found = RESULTS / f"{name}.json", out.read_text(encoding="utf-8")
-        if found.count("\n") < 0.9 * file.read_text(encoding="utf-8").count("\n"):
-            return "there are fewer figures than before: data or packages are missing"
-        file.write_text(found, encoding="utf-8")
+    problem = run(name, out, options)
+    if problem is not None:
+        return problem
+    file, found = RESULTS / f"{name}.json", out.read_text(encoding="utf-8")
+    if found.count("\n") < 0.9 * file.read_text(encoding="utf-8").count("\n"):
+        return "there are fewer figures than before: data or packages are missing"
+    file.write_text(found, encoding="utf-8")
     return None
 
 
-def confirm(name, options):
+def confirm(name, out, options):
     """Measure a part of a study, and note that it agrees. Stored and new values, if it does not."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "figures.json")
-        problem = run(name, out, ["--part", *options])
-        if problem is not None:
-            return problem
-        before, after = stored(name), json.loads(out.read_text(encoding="utf-8"))
+    problem = run(name, out, ["--part", *options])
+    if problem is not None:
+        return problem
+    before, after = stored(name), json.loads(out.read_text(encoding="utf-8"))
     is_timed = name in TIMED
     old, new = before.pop("measured"), after.pop("measured")
     if is_timed and old["machine"]["processor"] != describe()["processor"]:
@@ -228,12 +224,17 @@ def main():
     work = renew if options.confirm is None else confirm
     chosen = options.renew or options.confirm or [name for name in names() if changed(name)]
     chosen = sorted(chosen, key=cost)
+
+    def measured(name):
+        with tempfile.TemporaryDirectory() as folder:
+            return work(name, Path(folder, "figures.json"), others)
+
     failed = 0
     alone = chosen if work is renew else [name for name in chosen if name in TIMED]
     together = [name for name in chosen if name not in alone]
     for some, processes in ((together, options.processes), (alone, 1)):
         with ThreadPoolExecutor(processes) as pool:
-            for name, problem in zip(some, pool.map(lambda n: work(n, others), some), strict=True):
+            for name, problem in zip(some, pool.map(measured, some), strict=True):
                 said = "stored" if problem is None else f"not stored\n{problem}"
                 print(f"{name}: {said}", flush=True)
                 failed += problem is not None

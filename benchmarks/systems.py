@@ -18,7 +18,7 @@ import pandas as pd
 from machine import SHARED, part
 from scipy.special import expit
 from simulated import answers, items_of, responses
-from study import means, run, study
+from study import run, study
 
 import irtkit
 from irtkit.systems.leaderboard import _ERROR_RATE, improbable_right
@@ -71,17 +71,17 @@ def one_board(board, seed):
     """What is said of one board, and whether it is so."""
     theta, values = draw(board, seed)
     result = irtkit.fit(irtkit.ResponseMatrix(values), progress=False)
-    table = result.leaderboard(simultaneous=True).loc[list(result.respondent_labels)]
-    pairs = irtkit.compare_systems(result)
+    labels = list(result.respondent_labels)
+    table = result.leaderboard(simultaneous=True).loc[labels]
     first, last = true_ranks(theta)
-    held = (table["rank_low"] <= first) & (table["rank_high"] >= last)
-    place = {label: k for k, label in enumerate(result.respondent_labels)}
-    system, other = (pairs[name].map(place).to_numpy(dtype=int) for name in ("system", "other"))
-    better = np.sign(theta[system] - theta[other])
+    ranks_hold = (table["rank_low"] <= first) & (table["rank_high"] >= last)
+    pairs = irtkit.compare_systems(result)
+    ability = dict(zip(labels, theta, strict=True))
+    better = np.sign(pairs["system"].map(ability) - pairs["other"].map(ability)).to_numpy()
     p = pairs["p_better"].to_numpy()
     sure = (better != 0) & (p >= 0.93) & (p <= 0.97)
     return {
-        "all ranks": held.all(),
+        "all ranks": ranks_hold.all(),
         "tied": not (pairs["different"].to_numpy() & (better != 1)).any(),
         "pairs": sure.sum(),
         "better": (better[sure] == 1).sum(),
@@ -164,18 +164,15 @@ def verdicts(gate, seeds, n_gates):
 def systems(boards=1000):
     """Ranks, pairs, power and gates."""
     normal = [board for board in part(BOARDS, 9) if board.abilities == "normal"]
-    defaults = [
-        DefaultGate(n, differ, drop)
-        for drop in (0.0, 0.05)
-        for n in part((200, 500, 2000), 0)
-        for differ in part((0.0, 0.05, 0.1, 0.2), 1)
-    ]
-    sizes = part((100, 200, 400, 800, 1600), 0)
+    differ = part((0.0, 0.05, 0.1, 0.2), 1)
+    sizes = [(drop, n) for drop in (0.0, 0.05) for n in part((200, 500, 2000), 0)]
+    defaults = [DefaultGate(n, share, drop) for drop, n in sizes for share in differ]
     on_boards = max(boards // 25, 1)
+    of_power = part((100, 200, 400, 800, 1600), 0)
     return {
         "boards": measured(part(BOARDS), boards),
         "warned": study(normal, warned, on_boards, totals=("warned",), count="boards"),
-        "power": (power(n, (0.25, 0.0), 10 * boards) for n in sizes),
+        "power": (power(n, (0.25, 0.0), 10 * boards) for n in of_power),
         "gates": (verdicts(g, [g.items, g.trials], boards) for g in part(GATES, 0)),
         "by_default": (verdicts(g, [g.items, round(100 * g.differ)], boards) for g in defaults),
     }
@@ -248,13 +245,11 @@ def figures(values, true, clusters, g, *, shared):
     intervals = {"bootstrap": bootstrap(values, number, g)}
     for name in ("likely", "simultaneous"):
         board = result.leaderboard(clusters=of_items, simultaneous=name == "simultaneous")
-        board = board.loc[list(matrix.respondents)]
-        intervals[name] = board["rank_low"], board["rank_high"]
+        intervals[name] = board.loc[[*matrix.respondents], ["rank_low", "rank_high"]].T.to_numpy()
     row = {}
     for name, (low, high) in intervals.items():
         inside = (low <= (last if shared else first)) & (first <= high)
-        row[f"{name}_coverage"] = np.mean(inside)
-        row[f"{name}_width"] = (high - low + 1).mean()
+        row |= {f"{name}_coverage": inside.mean(), f"{name}_width": (high - low + 1).mean()}
     return row
 
 
@@ -266,24 +261,23 @@ def complete_items(data, name):
 
 def rank_intervals(boards=100, data=SHARED):
     """Likely ranks beside the bootstrap's."""
-    kinds = [
-        (name, partial(of_matrix, complete_items(data, name), *shape), None)
-        for name, shape in (MATRICES.items() if data.is_dir() else ())
-    ]
-    for kind, setting in RANKED.items():
-        kinds.append((kind, partial(expected, kind.split()[-1], *setting), setting[2]))
+    draws = {}
+    for name, size in MATRICES.items() if data.is_dir() else ():
+        draws[name] = partial(of_matrix, complete_items(data, name), *size)
+    for name, setting in RANKED.items():
+        draws[name] = partial(expected, name.split()[-1], *setting)
 
-    def record(name, draw, clusters):
-        rows = []
-        for seed in range(boards):
-            g = np.random.default_rng([seed, 11])
-            values, true = draw(g)
-            rows.append(figures(values, true, clusters, g, shared=name in RANKED))
-        mean = means(rows)
-        ratio = mean["likely_width"] / mean["bootstrap_width"]
-        return {"board": name, "boards": boards, **mean, "ratio": ratio}
+    def one_set(case, seed):
+        name, g = case["board"], np.random.default_rng([seed, 11])
+        values, true = draws[name](g)
+        clusters = RANKED[name][2] if name in RANKED else None
+        return figures(values, true, clusters, g, shared=name in RANKED)
 
-    return {"boards": (record(*kind) for kind in part(kinds, -5))}
+    def with_ratio(record):
+        return record | {"ratio": record["likely_width"] / record["bootstrap_width"]}
+
+    cases = [{"board": name} for name in part(list(draws), -5)]
+    return {"boards": map(with_ratio, study(cases, one_set, boards, count="boards"))}
 
 
 PAIRED = {  # Systems and items of a board.
@@ -312,33 +306,33 @@ def alike(values, n):
     return pairs
 
 
-def p_values(values, pairs, g):
-    """Of pairs whose answers to each item are exchanged at random."""
+def share_small(values, pairs, g):
+    """Share of p-values below 0.05, of pairs whose answers to each item are exchanged at random."""
     p = []
     for system, other in pairs:
         signs = np.where(g.random(values.shape[1]) < 0.5, -1, 1)
         p.append(mean_of(signs * (values[system].astype(float) - values[other])).p_value)
-    return p
+    return np.mean(np.array(p) < 0.05) if p else None
+
+
+Paired = namedtuple("Paired", "board systems items")
 
 
 def paired_tests(boards=150, data=SHARED):
     """Whether the paired t-test of two systems keeps its level on real matrices."""
+    matrices = {name: complete_items(data, name) for name in part(PAIRED, "metabench_arc")}
 
-    def record(name, n, n_items):
-        whole = complete_items(data, name)
-        swapped, near = [], []
-        for seed in range(boards):
-            g = np.random.default_rng([seed, 13])
-            values = of_matrix(whole, n, n_items, g)[0]
-            swapped += p_values(values, g.permutation(len(values))[: 2 * SWAPPED].reshape(-1, 2), g)
-            near += p_values(values, alike(values, ALIKE), g)
-        shares = {
-            name: np.mean(np.array(p) < 0.05) for name, p in (("swapped", swapped), ("alike", near))
+    def one_set(case, seed):
+        g = np.random.default_rng([seed, 13])
+        values = of_matrix(matrices[case.board], case.systems, case.items, g)[0]
+        swapped = g.permutation(len(values))[: 2 * SWAPPED].reshape(-1, 2)
+        return {
+            "swapped": share_small(values, swapped, g),
+            "alike": share_small(values, alike(values, ALIKE), g),
         }
-        return {"board": name, "systems": n, "items": n_items, "boards": boards, **shares}
 
-    matrices = part(PAIRED, "metabench_arc")
-    return {"boards": (record(name, *shape) for name, shape in matrices.items())}
+    cases = [Paired(name, *PAIRED[name]) for name in matrices]
+    return {"boards": study(cases, one_set, boards, count="boards")}
 
 
 N_SYSTEMS, N_LIKE_THESE = 20, 4000
@@ -409,7 +403,7 @@ def tasks(boards=200):
 
     def with_least(record):
         by_task = record.pop("by task")
-        return record | {"tasks": float(np.mean(by_task)), "least": min(by_task)}
+        return record | {"tasks": np.mean(by_task), "least": min(by_task)}
 
     return {"studies": map(with_least, study(part(SUITES, 0), of_suite, boards, count="boards"))}
 

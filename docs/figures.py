@@ -243,13 +243,6 @@ def at_chance() -> Iterator[Record]:
     return (one for one in stored("at_chance")["studies"] if one["wanted"] != "elsewhere")
 
 
-def differential() -> Iterator[Record]:
-    """Tests where no item functions differently."""
-    for one in stored("differential")["studies"]:
-        if one["share"] == 0:
-            yield one | {"low": one["below 0.05"]}
-
-
 def replications(of: str) -> Iterator[Record]:
     """Published numbers, and ours."""
     for one in stored("replications")["records"]:
@@ -453,7 +446,7 @@ these are {systems} | answers that repeat {repeats:.0%} | data sets {data_sets} 
 found {found:.1f} | false {false:.2f} | data sets with a call {sets_called:.0%} |
 intervals of the shift of scores cover {shift_covered:.0%}
 
-differential = differential
+differential = differential/studies
 setting {setting} | groups {n_reference} + {n_focal} | items {n_items} |
 p below 0.05 {low:.1%}
 
