@@ -131,8 +131,8 @@ def predicted(name, draws):
     features, responses = of_crowd() if name == "digits crowd" else of_paper(name)
     targets = difficulty_targets(responses)
 
-    def of_division(seed, **settings):
-        held = np.random.default_rng(seed).permutation(len(features)) < 0.3 * len(features)
+    def of_division(division, **settings):
+        held = np.random.default_rng(division).permutation(len(features)) < 0.3 * len(features)
         predictor = irtkit.DifficultyPredictor(**settings).fit(features[~held], targets)
         return predictor.predict(features[held]), targets["1PL"][held]
 
@@ -217,7 +217,9 @@ def curve_coverage(case, seed):
     """Shares of intervals that hold the truth."""
     n, n_items, trials, missing = case
     generator = np.random.default_rng([seed, n, n_items])
-    items, abilities = items_of(generator, n_items), generator.normal(size=n)
+    difficulty, slope = generator.normal(size=n_items), generator.lognormal(0, 0.3, n_items)
+    items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
+    abilities = generator.normal(size=n)
     p = items.probability(abilities)
     settings = {"missing": missing, "trials": trials, "seed": generator}
     responses = irtkit.simulate_responses(items, abilities, **settings)

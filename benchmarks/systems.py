@@ -77,7 +77,8 @@ def one_board(board, seed):
     ranks_hold = (table["rank_low"] <= first) & (table["rank_high"] >= last)
     pairs = irtkit.compare_systems(result)
     ability = dict(zip(labels, theta, strict=True))
-    better = np.sign(pairs["system"].map(ability) - pairs["other"].map(ability)).to_numpy()
+    first_of_pair, second = (pairs[name].astype(str).map(ability) for name in ("system", "other"))
+    better = np.sign(first_of_pair - second).to_numpy()
     p = pairs["p_better"].to_numpy()
     sure = (better != 0) & (p >= 0.93) & (p <= 0.97)
     return {
@@ -137,7 +138,7 @@ GATES = (
 def runs(gate, g):
     """Two runs, the second with the drop: it loses a share of what was right."""
     if isinstance(gate, Gate):
-        p = expit(g.normal(-0.8, 2, gate.items))
+        p = expit(-g.normal(-0.8, 2, gate.items))
         old, new = (g.binomial(gate.trials, p) for _ in range(2))
         return old, new - g.binomial(new, gate.max_drop / p.mean())
     p = np.arange(gate.items) < (0.7 * gate.items)
@@ -363,7 +364,7 @@ def drawn_suite(suite, seed):
         slope = generator.lognormal(0, 0.3, len(which))
         return expit(slope * (theta[:, which] - centre[which] - difficulty))
 
-    values = answers(generator, answered(task, difficulty)) * 1.0
+    values = (generator.random((N_SYSTEMS, len(task))) < answered(task, difficulty)) * 1.0
     values[generator.random(values.shape) < missing] = np.nan
     like = np.repeat(np.arange(n_tasks), N_LIKE_THESE)
     true = answered(like, generator.normal(size=len(like))).reshape(N_SYSTEMS, n_tasks, -1)

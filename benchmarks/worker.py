@@ -77,13 +77,13 @@ _THETA = Package(
     lambda result: _from_difficulty(result.a, result.b, result.c),
     "theta-irt",
 )
+_GIRTH_METHODS = {"1PL": "onepl_mml", "2PL": "twopl_mml", "3PL": "threepl_mml"}
 _GIRTH = Package(
     "girth",
     lambda values, _: np.array(values.T, dtype=np.int64),  # items × respondents; int8 overflows
     lambda values, model: getattr(import_module("girth"), _GIRTH_METHODS[model])(values),
     lambda of: _from_difficulty(of["Discrimination"], of["Difficulty"], of.get("Guessing")),
 )
-_GIRTH_METHODS = {"1PL": "onepl_mml", "2PL": "twopl_mml", "3PL": "threepl_mml"}
 
 
 def _py_irt():
