@@ -37,7 +37,7 @@ SD of EAP|quadrature/posterior|second - self.mean**2|second + self.mean**2|scori
 WLE|scoring/abilities|weight = 0.5 * np.log(exp|weight = np.log(exp|scoring
 paired SE|systems/paired|(n) / n**2|(n) / (n + 1) ** 2|systems/test_comparison.py systems/test_gate.py
 paired SE|systems/paired|(n_clusters - 1, 1)|(n_clusters, 1)|systems/test_comparison.py systems/test_gate.py
-Q3|diagnostics/q3|- sums * other|+ sums * other|diagnostics/test_fit_statistics.py
+Q3|diagnostics/q3|-= sums * other|+= sums * other|diagnostics/test_fit_statistics.py
 z of infit|diagnostics/item_statistics|(1 - 3 * p|(1 - 2 * p|diagnostics
 FDR step-up|data/slopes|y_control(p[tested])|y_control(2 * p[tested])|test_slopes.py
 """  # noqa: E501
