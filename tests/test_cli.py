@@ -127,8 +127,6 @@ def test_merge_writes_a_table_that_is_read_back(here):
     assert "the file must end in .parquet or .csv" in refused("merge few.csv --out a.xls", here)
     printed("merge few.csv --wide --out wide.csv", here)
     assert (here / "wide.csv").read_text().startswith('"respondent","q1","q2"')
-    printed("merge few.csv --out all_samples.jsonl", here)
-    assert irtkit.read_responses(here / "all_samples.jsonl").source.format == "every-eval-ever"
 
 
 def test_levels_are_no_trials_on_a_board_and_in_a_comparison(here):

@@ -106,7 +106,7 @@ def _merge(given: SimpleNamespace) -> None:
     --repeats applies to each of the files or folders, and to a response that several of them hold.
 
     merge PATHS...
-    --out OUT=*  File to write: .parquet, .csv, .tsv, or _samples.jsonl for Every Eval Ever.
+    --out OUT=*  File to write: .parquet, .csv or .tsv.
     --wide  Write a row per system, as for R's mirt. The file is .csv or .tsv.
     {READING}
 

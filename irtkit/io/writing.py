@@ -7,9 +7,6 @@ What else is known lies in tables next to the file, which `read_responses` reads
 
 from __future__ import annotations
 
-import hashlib
-import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,17 +19,12 @@ from irtkit.responses import ResponseMatrix, Source
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-_ENDINGS = {
-    "every-eval-ever": ("_samples.jsonl", "_samples.jsonl.gz"),
-    "long": (".parquet", *_TEXT),
-    "wide": _TEXT,
-}  # The first format that a name fits is the default.
+_ENDINGS = {"long": (".parquet", *_TEXT), "wide": _TEXT}
 _SIDES = {"items": ".json", "respondents": ".json", "metrics": ".parquet", "source": ".json"}
 
 
@@ -50,10 +42,9 @@ def write_responses(
         Matrix to write. A table next to the file marks synthetic respondents.
     path : str or path-like
         File, which appears whole or not at all. Text may have .gz after its suffix.
-    format : {"long", "wide", "every-eval-ever"}, optional
-        By default long for .csv, .tsv and .parquet, and every-eval-ever for _samples.jsonl. Long
-        and every-eval-ever hold sparse matrices and repeated trials, which ``repeats="count"``
-        reads. Items of every-eval-ever are read back as ``task/item``.
+    format : {"long", "wide"}, default "long"
+        Long is for .csv, .tsv and .parquet, and holds sparse matrices and repeated trials, which
+        ``repeats="count"`` reads. Wide is for .csv and .tsv.
 
     Examples
     --------
@@ -75,10 +66,7 @@ def write_responses(
     form = format_by_name(file, format)
     if form == "wide":
         require("format='wide'", responses)
-    tasks = _tasks(responses) if form == "every-eval-ever" else []
-    labels = [*map("/".join, tasks)] if tasks else [*responses.items]
-    check_unique("tasks and items must make unique labels", labels)
-    tables = _known(responses, labels)
+    tables = _known(responses)
     earlier = side_tables(file)
     for kind, beside in earlier.items():
         if kind in tables:
@@ -88,11 +76,6 @@ def write_responses(
         remove(beside)
     for kind, table in tables.items():
         write_table(table, _side(file, kind))
-    if form == "every-eval-ever":
-        encode = json.JSONEncoder(ensure_ascii=False).encode
-        with replacing_text(file) as text:
-            text.writelines(f"{encode(sample)}\n" for sample in _samples(responses, tasks))
-        return
     if form == "wide":
         check_unique("column names must be unique", ("respondent", *responses.items))
         frame = responses.to_frame()
@@ -115,14 +98,13 @@ def write_responses(
 
 
 def format_by_name(path: Path, requested: str | None = None) -> str:
-    """Format of a file of responses by its name, which the requested format must fit."""
-    if requested is not None:
-        check_one_of("format", requested, _ENDINGS)
-    fitting = [name for name, ends in _ENDINGS.items() if path.name.lower().endswith(ends)]
-    if not fitting or requested not in {None, *fitting}:
-        endings = _ENDINGS[requested or "long"]
+    """Format of a file of responses, long by default, which the name of the file must fit."""
+    form = "long" if requested is None else requested
+    check_one_of("format", form, _ENDINGS)
+    endings = _ENDINGS[form]
+    if not path.name.lower().endswith(endings):
         raise ValueError(f"the file must end in {' or '.join(endings)}, got {str(path)!r}")
-    return requested or fitting[0]
+    return form
 
 
 def is_side_table(path: Path) -> bool:
@@ -166,21 +148,17 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
     return responses.with_tables(items, systems, metrics, synthetic=synthetic, source=source)
 
 
-def _known(responses: ResponseMatrix, labels: list[str]) -> dict[str, Any]:
-    """What is known besides, for items as they will be read. Mixed columns are text."""
+def _known(responses: ResponseMatrix) -> dict[str, Any]:
+    """What is known besides. Mixed columns are text."""
     import pandas as pd
 
-    items = responses.item_table
     systems = responses.respondent_table
-    metrics = responses.metrics
     if responses.synthetic.any():
         systems = pd.DataFrame(index=[*responses.respondents]) if systems is None else systems
         systems = systems.rename_axis("respondent").assign(synthetic=responses.synthetic)
-    items = None if items is None else items.set_axis(labels)
-    if metrics is not None:
-        metrics = metrics.assign(item=metrics["item"].cat.rename_categories(labels))
+    known = responses.item_table, systems, responses.metrics
     tables = {}
-    for kind, table in zip(_SIDES, (items, systems, metrics), strict=False):
+    for kind, table in zip(_SIDES, known, strict=False):
         if table is not None:
             mixed = table.select_dtypes(exclude=["number", "bool"]).astype(object)
             tables[kind] = table.assign(**mixed.map(str, na_action="ignore"))
@@ -198,57 +176,3 @@ def _trials(responses: ResponseMatrix) -> tuple[NDArray[Any], ...]:
         parts = [*map(np.concatenate, zip(parts, absent, strict=True))]
     order = np.lexsort((parts[1], parts[0]))
     return tuple(part[order] for part in parts)
-
-
-def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:
-    """Task and sample of every item of Every Eval Ever."""
-    import pandas as pd
-
-    labels = pd.Series(responses.items, dtype=object)
-    tasks = labels.str.extract("^(.*?)/", expand=False)
-    if responses.item_table is not None and "task" in responses.item_table:
-        given = responses.item_table["task"].reset_index(drop=True)
-        tasks = given.replace("", None).fillna(tasks)
-    tasks = tasks.replace("", None).fillna("responses").astype(str)
-    pairs = zip(tasks, labels, strict=True)
-    return [(task, item.removeprefix(f"{task}/")) for task, item in pairs]
-
-
-def _samples(responses: ResponseMatrix, tasks: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
-    """Samples of Every Eval Ever 0.3, where a missing response is a sample that failed."""
-    table = responses.item_table
-    fixed = list[dict[str, Any]]()
-    columns: dict[Any, Any] = {}
-    if table is not None:
-        columns = table.astype(object).where(table.notna(), None).T.to_dict()
-    for item, (task, sample) in zip(responses.items, tasks, strict=True):
-        fields = columns.get(item, {}).items()
-        metadata = {str(name): str(value) for name, value in fields if value is not None}
-        metadata.pop("task", None)
-        text = metadata.pop("text", "")
-        target = metadata.pop("target", "")
-        hashed = hashlib.sha256(f"{text}{target}".encode()).hexdigest() if text else None
-        record: dict[str, Any] = {
-            "evaluation_name": task,
-            "evaluation_result_id": task,
-            "sample_id": sample,
-            "sample_hash": hashed,
-            "interaction_type": "single_turn",
-            "input": {"raw": text, "reference": [target] if target else []},
-            "output": {"raw": []},
-            "answer_attribution": [],
-            "metadata": metadata,
-        }
-        fixed.append(record)
-    now = int(time.time())
-    for row, column, code in zip(*map(np.ndarray.tolist, _trials(responses)), strict=True):
-        respondent = responses.respondents[row]
-        record = fixed[column]
-        run = f"{record['evaluation_name']}/{respondent.replace('/', '_')}/{now}"
-        names = {"schema_version": "0.3.0", "evaluation_id": run, "model_id": respondent}
-        marks: dict[str, Any] = {
-            "evaluation": {"score": float(max(code, 0)), "is_correct": code == 1}
-        }
-        if code < 0:
-            marks["error"] = "no response is known"
-        yield names | record | marks

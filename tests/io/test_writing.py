@@ -1,8 +1,6 @@
 """What is written reads back equal, in every form."""
 
 import csv
-import gzip
-import json
 
 import numpy as np
 import pandas as pd
@@ -121,7 +119,6 @@ SPARSE = ResponseMatrix([[1, 0], [0, -1]], ["gpt", "llama"], ["t/q1", "t/q2"]).t
 FILES = [
     *(("long", f"crowd{ending}") for ending in (".parquet", ".csv")),
     *(("wide", f"crowd{ending}") for ending in (".csv", ".tsv.gz")),
-    ("every-eval-ever", "crowd_samples.jsonl"),
 ]
 
 
@@ -192,42 +189,18 @@ def test_stored_tables_of_another_matrix_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("how", ["to_dense", "to_sparse"])
-def test_items_without_a_task_keep_their_tables(tmp_path, how):
-    path = tmp_path / "crowd_samples.jsonl"
-    known = pd.DataFrame({"text": ["1 + 1?", "2 + 2?"]}, ["q1", "t/q2"])
+def test_metrics_are_stored_next_to_the_file(tmp_path, how):
     given = {"respondent": ["gpt"], "item": ["q1"], "metric": ["cost"], "value": [0.5]}
     responses = getattr(ResponseMatrix([[1, 0]], ["gpt"], ["q1", "t/q2"]), how)()
-    irtkit.write_responses(responses.with_tables(known, metrics=pd.DataFrame(given)), path)
-    again = read_responses(path)
-    assert again.item_table["text"].to_dict() == {"responses/q1": "1 + 1?", "t/q2": "2 + 2?"}
-    assert again.metrics["item"].tolist() == ["responses/q1"]
-    twice = ResponseMatrix([[1, 0]], items=["x", "responses/x"])
-    with pytest.raises(ValueError, match="unique labels: 'responses/x' occurs twice"):
-        irtkit.write_responses(twice, tmp_path / "twice_samples.jsonl")
-
-
-def test_samples_are_of_the_schema(tmp_path):
-    path = tmp_path / "crowd_samples.jsonl.gz"
-    known = pd.DataFrame({"text": ["1 + 1?", None], "target": ["2", None], "level": [1.0, None]})
-    responses = ResponseMatrix([[1, -1]], ["org/gpt"], ["sums/easy/1", "bare"])
-    irtkit.write_responses(responses.with_tables(known.set_axis(responses.items)), path)
-    one, other = map(json.loads, gzip.decompress(path.read_bytes()).decode().splitlines())
-    names = ("model_id", "evaluation_name", "sample_id", "schema_version", "interaction_type")
-    assert [one[name] for name in names] == ["org/gpt", "sums", "easy/1", "0.3.0", "single_turn"]
-    assert (one["input"], one["metadata"]) == (
-        {"raw": "1 + 1?", "reference": ["2"]},
-        {"level": "1.0"},
-    )
-    assert one["evaluation"] == {"score": 1.0, "is_correct": True}
-    assert one["sample_hash"].startswith("8d316411b0932805")
-    assert (other["evaluation_name"], other["sample_id"]) == ("responses", "bare")
-    assert (other["sample_hash"], other["error"]) == (None, "no response is known")
+    path = tmp_path / "crowd.csv"
+    irtkit.write_responses(responses.with_tables(metrics=pd.DataFrame(given)), path)
+    assert read_responses(path).metrics.to_dict("list") == given
 
 
 @pytest.mark.parametrize(("name", "form", "message"), [
     ("crowd.xls", None, "must end in .parquet or .csv or .tsv"),
     ("crowd.parquet", "wide", "must end in .csv or .tsv"),
-    ("crowd.csv", "excel", "format must be one of every-eval-ever, long, wide"),
+    ("crowd.csv", "excel", "format must be one of long, wide"),
     ("crowd.jsonl", None, "must end in .parquet or .csv"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused(tmp_path, name, form, message):
