@@ -410,9 +410,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "unknown-name": "no log has the {argument!s} {name}. The logs have: {known!s}",
     "different-items": "item {item} has different content hashes in {files!s}, so the task changed "
     "between the runs of {systems!s}. Read the logs separately",
-    "twice-named": "{file!s}: {list!s} names an instance twice, which counts once: {names!s}",
-    "no-contrast": "{file!s}: all {n:instance} have the result {result!s}. The report may be "
-    "incomplete",
     "no-other-submission": "{file!s} names the resolved instances only. The other instances are "
     "unknown, because no other submission lies next to it",
     # From diagnostics

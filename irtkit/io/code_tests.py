@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from irtkit.findings import Finding
 from irtkit.io.json_text import (
@@ -39,7 +38,7 @@ from irtkit.io.samples import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 _BIGCODE = re.compile(r"(.+?)(?:--main)?--bigcodebench(?:-hard)?-(complete|instruct)(?:--.*)?")
@@ -55,8 +54,6 @@ _SUBMISSION = "results/results.json"
 _NO_RESULT = ("no_logs", "install_fail", "reset_failed", "test_errored", "test_timeout")
 """Lists of a submission whose instances ended in an error of the run."""
 _LISTS = ("resolved", "no_generation", "generated", "with_logs", "no_apply", "applied", *_NO_RESULT)
-_MANY = 20
-"""Fewest instances for `no-contrast`. At 14 % resolved, 1 run of 20 with 20 resolves none."""
 
 
 def read_evalplus(path: Path, _: Described) -> list[Samples]:
@@ -140,17 +137,18 @@ def read_swe_bench(path: Path, _: Described) -> list[Samples]:
         samples.version = str(report.get("schema_version", 1))
         values: dict[str, float | None] = {"resolved_ids": 1.0, **dict.fromkeys(_MISSING)}
         values |= dict.fromkeys(_WRONG, 0.0)
-        lists = {name: _listed(samples, report, name) for name in values}
+        lists = _lists(report, values)
         results = {instance: values[name] for name in reversed(values) for instance in lists[name]}
         errors = {instance for instance in lists["error_ids"] if results[instance] == 0}
         results = dict(sorted(results.items()))
     elif path.absolute().match(_SUBMISSION):
         samples.version = "submission"
-        lists = {name: _listed(samples, report, name) for name in report}
-        resolved = set(lists.get("resolved", []))
+        lists = _lists(report, report)
+        resolved = {*lists.get("resolved", [])}
         beside = sorted(path.absolute().parents[2].glob(f"*/{_SUBMISSION}"))
         if len(beside) < 2:
-            _warn(samples, "no-other-submission")
+            file = "/".join(path.parts[-2:])
+            samples.findings.append(Finding("no-other-submission", "warning", {"file": file}))
         named = _instances(tuple((file, file.stat().st_mtime_ns) for file in beside))
         errors = {instance for name in _NO_RESULT for instance in lists.get(name, [])} - resolved
         instances = sorted(named.union(*lists.values()))
@@ -162,16 +160,7 @@ def read_swe_bench(path: Path, _: Described) -> list[Samples]:
         position = samples.sample(instance, "resolved", score)
         if instance in errors:
             samples.errors.append(position)
-    answers = [score for score in results.values() if score is not None]
-    if len(set(answers)) == 1 and len(answers) >= _MANY:
-        result = "resolved" if answers[0] == 1 else "not resolved"
-        _warn(samples, "no-contrast", n=len(answers), result=result)
     return [samples]
-
-
-def _warn(samples: Samples, code: str, **values: Any) -> None:
-    file = "/".join(samples.path.parts[-2:])
-    samples.findings.append(Finding(code, "warning", {"file": file, **values}))
 
 
 @functools.lru_cache(maxsize=4)
@@ -185,12 +174,9 @@ def _instances(submissions: tuple[tuple[Path, int], ...]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _listed(samples: Samples, report: Record, name: str) -> list[str]:
-    """Names in a list of a report, with a warning about repeated names."""
-    names = [name_of(instance, name) for instance in report.get(name, [])]
-    if again := sorted(name for name, n in Counter(names).items() if n > 1):
-        _warn(samples, "twice-named", list=name, names=again)
-    return names
+def _lists(report: Record, names: Iterable[str]) -> dict[str, list[str]]:
+    """Lists of instances in a report, by their names."""
+    return {name: [name_of(instance, name) for instance in report.get(name, [])] for name in names}
 
 
 def _names(path: Path) -> tuple[str, str]:
