@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from irtkit.checks import check_type, check_whole, counted, short
-from irtkit.curves import CharacteristicCurves, LearningSurface
+from irtkit.curves import CharacteristicCurves
 from irtkit.fitting import result_for
 from irtkit.irf import Z95
 from irtkit.judges import Judges
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from irtkit.pictures.picture import Picture
 
 __all__ = ["ability_scatter", "average_error", "category_curves", "characteristic_curves",
-           "information", "item_curves", "item_map", "leaderboard", "learning_surface", "marks",
-           "preferences", "severities", "task_heatmap", "trace", "wright_map"]  # fmt: skip
+           "information", "item_curves", "item_map", "leaderboard", "marks", "preferences",
+           "severities", "task_heatmap", "trace", "wright_map"]  # fmt: skip
 
 Plot = TypeVar("Plot", bound="Callable[..., Any]")
 
@@ -373,41 +373,6 @@ def characteristic_curves(
     below = _below("difficulty", caption_of(counted(len(names), "system"), left_out))
     ax.set(title="Accuracy of systems by difficulty", ylabel="accuracy", ylim=(-0.02, 1.02))
     ax.set_xlabel(below)
-    return ax
-
-
-def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = None) -> Axes:
-    """Draw contours of the log-odds of one system over its covariate and difficulty.
-
-    Parameters
-    ----------
-    surface : LearningSurface
-        What :func:`irtkit.learning_surface` returned, with item difficulties.
-    system : str
-        System to draw.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw on. Default: a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes. ``axes.figure.savefig`` writes the picture.
-    """
-    check_type("surface", surface, LearningSurface)
-    grid = surface.grid
-    covariate = surface.covariate
-    points = grid[grid.iloc[:, 0] == system]
-    if points.empty or "difficulty" not in points:
-        raise ValueError(f"system: {short(system)} lacks a surface over difficulty")
-    over = points.pivot_table(index="difficulty", columns=covariate, values="log_odds")
-    ax = _one(ax)
-    drawn = ax.contour(over.columns, over.index, over, levels=9, cmap="RdBu")
-    ax.clabel(drawn, fontsize=8)
-    if surface.log:
-        ax.set_xscale("log")
-    n = int(surface.systems["n_responses"][system])
-    below = _below(covariate.replace("_", " "), f"n = {counted(n, 'response')}")
-    ax.set(xlabel=below, ylabel="difficulty", title=f"Log-odds of {_label(system)}")
     return ax
 
 

@@ -125,7 +125,7 @@ def test_matplotlib_and_svg_draw_the_same_curve(result):
 
 
 @pytest.mark.slow
-def test_curves_of_systems_and_surfaces_are_drawn(result):
+def test_curves_of_systems_are_drawn(result):
     curves = irtkit.characteristic_curves(result, bins=4)
     names = ["respondent-3", "respondent-140"]
     ax = plots.characteristic_curves(curves, names)
@@ -135,14 +135,6 @@ def test_curves_of_systems_and_surfaces_are_drawn(result):
     np.testing.assert_allclose(dots, table[["difficulty", "accuracy"]])
     with pytest.raises(ValueError, match="'nobody' lacks a curve"):
         plots.characteristic_curves(curves, "nobody")
-    answers = irtkit.datasets.load_digits_learning()
-    answers["difficulty"] = pd.factorize(answers["item"])[0].astype(float)
-    surface = irtkit.learning_surface(answers)
-    system = answers["respondent"].iloc[0]
-    ax = plots.learning_surface(surface, system)
-    assert (ax.get_title(), ax.get_xscale()) == (f"Log-odds of {system}", "log")
-    with pytest.raises(ValueError, match="'nobody' lacks a surface over difficulty"):
-        plots.learning_surface(surface, "nobody")
 
 
 def test_severities_and_preferences_are_drawn_with_their_intervals():
