@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -187,25 +187,6 @@ class Variational:
             check_whole("batch", self.batch, 1)
 
 
-@overload
-def fit(
-    responses: object,
-    model: ModelName | None = None,
-    *,
-    abilities: Literal[1] = 1,
-    method: Literal["em", "vi"] | EM | Variational = "em",
-    prior: PriorName | Prior | None = "weak",
-    fixed: object = None,
-    seed: int = 0,
-    quadrature: Literal["adaptive"] | tuple[int, float] = "adaptive",
-    standard_errors: bool = True,
-    progress: bool | None = None,
-    **reading: Any,
-) -> FitResult: ...
-@overload
-def fit(
-    responses: object, model: ModelName | None = ..., *, abilities: Any, **settings: Any
-) -> FitResult: ...
 def fit(
     responses: object,
     model: ModelName | None = None,
