@@ -47,7 +47,7 @@ class ShownFrame(pd.DataFrame):
 
     def shown(self) -> Shown:
         """Return what is shown. Its ``text(legend=True)`` explains all columns."""
-        return self.source.shown()  # type: ignore[no-any-return]
+        return self.source.shown()
 
     def __repr__(self) -> str:
         return self.shown().text() if self._as_made else super().__repr__()
@@ -55,7 +55,7 @@ class ShownFrame(pd.DataFrame):
     def _repr_html_(self) -> str | None:
         if self._as_made:
             return InNotebooks.html_of(self.source)
-        return super()._repr_html_()  # type: ignore[no-any-return, misc]
+        return super()._repr_html_()  # type: ignore[misc]
 
     @property
     def _as_made(self) -> bool:

@@ -192,7 +192,7 @@ class Items(NamedTuple):
         """Intercept of every item: with levels the mean logit of its thresholds."""
         if self.levels is None:
             return np.asarray(self.intercept)
-        return np.asarray((self.levels.contrasts()[0] * self.steps).sum(axis=1))
+        return (self.levels.contrasts()[0] * self.steps).sum(axis=1)
 
     def intercepts(self) -> Array:
         """Weights of slope and steps in the slope and the intercept of items with levels."""
@@ -243,7 +243,7 @@ def complete_data_information(curvatures: list[Array], theta: Array) -> Array:
     powers = np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
     by_logit = (curvatures[0] @ powers)[:, [[0, 1], [1, 2]]]
     if len(curvatures) == 1:
-        return np.asarray(by_logit)
+        return by_logit
     _, mixed, by_guessing = curvatures
     information = np.empty((len(mixed), 3, 3))
     information[:, :2, :2] = by_logit
@@ -348,7 +348,7 @@ class ItemParameters:
         slopes = self.discrimination
         if slopes.ndim == 2:
             slopes = slopes.sum(axis=1)
-        return np.asarray(np.isfinite(slopes + self.intercept + self.guessing))
+        return np.isfinite(slopes + self.intercept + self.guessing)
 
     @property
     def difficulty(self) -> NDArray[np.float64]:
@@ -422,9 +422,9 @@ class ItemParameters:
         """
         if self.steps is not None:
             scores = np.arange(self.steps.shape[1])
-            return np.asarray(self.category_probability(abilities) @ scores / self.top)
+            return self.category_probability(abilities) @ scores / self.top
         s = logistic(self._logits(abilities))
-        return np.asarray(self.guessing + (1 - self.guessing) * s)
+        return self.guessing + (1 - self.guessing) * s
 
     def narrow_probability(self, abilities: ArrayLike) -> NDArray[np.float32]:
         """The same in 32 bits, to 1e-7 and in a quarter of the time: σ(2z) = (1 + tanh z)/2."""
@@ -434,7 +434,7 @@ class ItemParameters:
         z /= 2
         np.tanh(z, out=z)
         wrong = (1 - self.guessing.astype(np.float32)) / 2
-        return np.asarray(1 - wrong + wrong * z)
+        return 1 - wrong + wrong * z
 
     def variance(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Variance of this share of each ability (rows) on each item (columns)."""
@@ -443,7 +443,7 @@ class ItemParameters:
             return p * (1 - p)
         p = self.category_probability(abilities)
         scores = np.arange(self.steps.shape[1])
-        return np.asarray(np.maximum(p @ scores**2 - (p @ scores) ** 2, 0.0) / self.top**2)
+        return np.maximum(p @ scores**2 - (p @ scores) ** 2, 0.0) / self.top**2
 
     def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Fisher information about ability, shape (n_abilities, n_items) (Birnbaum 1968).
@@ -457,7 +457,7 @@ class ItemParameters:
         p = self.guessing + (1 - self.guessing) * s
         # (1 − P)/P · s² with 1 − P = (1 − c)(1 − s), finite where P vanishes
         ratio = np.divide(s, p, out=np.ones_like(s), where=p > 0)
-        return np.asarray(self.discrimination**2 * ratio * s * (1 - self.guessing) * (1 - s))
+        return self.discrimination**2 * ratio * s * (1 - self.guessing) * (1 - s)
 
     def expected_error(
         self, latent_sd: float = 1.0, latent_mean: float = 0.0
@@ -483,7 +483,7 @@ class ItemParameters:
         theta = as_numbers("abilities", abilities).astype(dtype)
         slopes = self.discrimination.astype(dtype)
         along = theta @ slopes.T if slopes.ndim == 2 else theta[..., None] * slopes
-        return np.asarray(along + self.intercept.astype(dtype))
+        return along + self.intercept.astype(dtype)
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
@@ -552,4 +552,4 @@ def level_information(items: Items, theta: Array) -> Array:
         by_logit = levels.scores[:, :, None] - (levels.scores[:, :, None] * p).sum(axis=1)[:, None]
     else:
         by_logit = level_curves(items, theta)[1]
-    return np.asarray(items.slope[:, None] ** 2 * (p * by_logit**2).sum(axis=1))
+    return items.slope[:, None] ** 2 * (p * by_logit**2).sum(axis=1)

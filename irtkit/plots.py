@@ -529,7 +529,7 @@ def _draw(picture: Picture, ax: Any) -> Axes:
         ax.tick_params("x", labelrotation=35)
         for text in ax.get_xticklabels():
             text.set(ha="right", rotation_mode="anchor")
-    return ax  # type: ignore[no-any-return]
+    return ax
 
 
 def _below(name: str, caption: str) -> str:

@@ -216,8 +216,7 @@ class Questions:
         quality = quality_of(self.saved_responses, as_metrics(metrics), higher_is_better)
         scores = np.asarray(quality.items.reindex(list(self.item_labels)), np.float64)
         settings = replace(self.settings, metrics=quality.settings)
-        result: FitResult = replace(self, quality_standard=scores, settings=settings)
-        return result
+        return replace(self, quality_standard=scores, settings=settings)
 
     @property
     def abilities(self: Any) -> pd.DataFrame:
@@ -229,8 +228,7 @@ class Questions:
           may measure every ability. respondents: the three with the highest abilities. Both are
           empty if the reliability is below 0.5.
         """
-        table: pd.DataFrame = _several(self, "abilities").table(self)
-        return table
+        return _several(self, "abilities").table(self)
 
     @property
     def ability_correlations(self: Any) -> pd.DataFrame:
@@ -239,8 +237,7 @@ class Questions:
         Columns: ability, other, correlation, correlation_se, low, high. Errors are NaN where the
         correlation is not a parameter: rotated exploratory axes, and a bifactor model (all 0).
         """
-        table: pd.DataFrame = _several(self, "ability_correlations").correlations()
-        return table
+        return _several(self, "ability_correlations").correlations()
 
     def shown(self: Any) -> Shown:
         """Return what is printed: sentences, the hardest items and the best respondents."""

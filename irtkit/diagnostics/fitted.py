@@ -83,14 +83,14 @@ def normal_points(covariance: Array) -> Array:
     n_abilities = len(covariance)
     uniform = Sobol(n_abilities, rng=0).random(_POINTS)
     root = np.linalg.cholesky(covariance)
-    return np.asarray(ndtri(uniform) @ root.T)
+    return ndtri(uniform) @ root.T
 
 
 def rise_by_logit(items: ItemParameters, p: Array) -> Array:
     """Derivative of P(right) by the logit of an item, where it is P."""
     c = items.guessing
     by_ability = np.maximum(p - c, 0.0) / (1 - c)
-    return np.asarray(by_ability * (1 - p))
+    return by_ability * (1 - p)
 
 
 def fitted(result: FitResult) -> Fitted:

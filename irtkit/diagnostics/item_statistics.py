@@ -219,7 +219,7 @@ def _cube_root_z(mean_square: Array, variance: Array) -> Array:
     """Wilson and Hilferty's transform of a mean square with this variance."""
     sd = np.sqrt(np.clip(variance, _LEAST, 2.0)) / 3  # bounded as in mirt
     cube_root = mean_square ** (1 / 3)
-    return np.asarray((cube_root - 1) / sd + sd)
+    return (cube_root - 1) / sd + sd
 
 
 def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
@@ -310,7 +310,7 @@ def expected_right(
             knots = np.unique(np.round(quantiles))
         shares = by_saddlepoint(p, weights, knots)
     if len(knots) == len(scores):
-        return np.asarray(np.add.reduceat(shares * n, first, axis=1))
+        return np.add.reduceat(shares * n, first, axis=1)
     from scipy.interpolate import CubicSpline
     from scipy.special import expit, logit
 
@@ -344,7 +344,7 @@ def by_recursion(p: Array, weights: Array) -> Array:
     for k, others in enumerate(downwards, 1):
         n_right[:, n - k] += np.einsum("jq,jq->j", others, weight)
     total = score[1:n] @ weights
-    return np.asarray(np.clip(n_right[:, :-1] / total, 0.0, 1.0))
+    return np.clip(n_right[:, :-1] / total, 0.0, 1.0)
 
 
 def _others(score: Array, p: Array) -> Iterator[Array]:
@@ -522,7 +522,7 @@ def _with_variance_1(weight: Array, variance: Array) -> Array:
     """Weights of sums of residuals with variance 1, NaN without any variance."""
     spread = np.sqrt((variance * weight**2).sum(axis=1, keepdims=True))
     spread[spread <= _LEAST**0.5] = np.nan
-    return np.asarray(weight / spread)
+    return weight / spread
 
 
 def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
@@ -540,4 +540,4 @@ def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
     square = np.maximum(2 * (tilt * z - cumulant), _TUNED.nearest**2)
     root = np.copysign(np.sqrt(square), z)
     ratio = tilt * sd / root
-    return np.asarray(ndtr(root + np.log(ratio) / root))
+    return ndtr(root + np.log(ratio) / root)

@@ -234,7 +234,7 @@ def _correlations(both: Array) -> Array:
     mean = np.diag(both)
     sd = np.sqrt(mean * (1 - mean))
     covariance = both - np.outer(mean, mean)
-    return np.asarray(covariance / np.outer(sd, sd))
+    return covariance / np.outer(sd, sd)
 
 
 def m_2(margins: BivariateMargins) -> float:
@@ -295,7 +295,7 @@ def m_2(margins: BivariateMargins) -> float:
         in_common = (p * total) @ p.T
         covariance = in_common + product + product.T + squares * pairs
         covariance = scale * _with_diagonal(covariance, p @ total + alone.sum(axis=1))
-        return np.asarray((once * within(covariance)).ravel())
+        return (once * within(covariance)).ravel()
 
     difference = scale * (margins.observed - margins.expected)
     residual = (once * within(difference)).ravel()

@@ -261,7 +261,7 @@ def _mean_information(items: ItemParameters, theta: Array, weight: Array) -> Arr
     total = np.zeros(items.n_items)
     for rows in blocks(len(theta), items.n_items):
         total += weight[rows] @ items.information(theta[rows])
-    return np.asarray(total / weight.sum())
+    return total / weight.sum()
 
 
 def _fewest(information: Array) -> NDArray[np.intp]:

@@ -327,8 +327,7 @@ def _numbers(column: Any) -> pd.Series:
 
     series = column if hasattr(column, "iloc") else column.to_pandas()
     plain = series.astype(object).map(plain_value)
-    numbers: pd.Series[float] = pd.to_numeric(plain, errors="coerce").astype(float)
-    return numbers
+    return pd.to_numeric(plain, errors="coerce").astype(float)
 
 
 def _with_runs(

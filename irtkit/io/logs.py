@@ -525,8 +525,7 @@ def _common(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
     """Measures that all runs have."""
     by = logs.of_runs(runs).groupby(["metric", "filter", "measure"], sort=False)
     common = by.agg({"is_mark": "all", "binary": "all", "run": "size"}).reset_index()
-    everywhere: pd.DataFrame = common[common["run"] == len(runs)]
-    return everywhere
+    return common[common["run"] == len(runs)]
 
 
 def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str:

@@ -254,7 +254,7 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
     with naming(file):
         if head_of(file).startswith(table_files.MAGIC):
             with table_files.parquet_file(file) as table:
-                return table.read().to_pandas()  # type: ignore[no-any-return]
+                return table.read().to_pandas()
         table = read_text_table(file)
         if table.empty:
             raise ValueError("the table has a header and no rows")

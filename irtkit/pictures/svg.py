@@ -89,7 +89,7 @@ class Frame:
 def _pixels(axis: Axis, values: ArrayLike, first: int, last: int) -> Array:
     """Pixels of values on an axis from the first to the last pixel."""
     share = (axis.clipped(values) - axis.low) / (axis.high - axis.low)
-    return np.asarray(first + share * (last - first))
+    return first + share * (last - first)
 
 
 def svg(picture: Picture, size: str = "wide", **attributes: object) -> Markup:

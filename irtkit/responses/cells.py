@@ -124,7 +124,7 @@ class Cells:
             columns = scores.indices[scores.data % 1 > 0]
             return np.bincount(columns, minlength=self.shape[1]) > 0
         is_part = self.stored[0] % 1 > 0
-        return np.asarray(np.any(is_part, axis=0))
+        return np.any(is_part, axis=0)
 
     @property
     def n_observed(self) -> int:
@@ -150,7 +150,7 @@ class Cells:
     @property
     def values(self) -> NDArray[np.int8]:
         """Table of 1, 0 and −1, for dense cells without repeats."""
-        return self.stored[0]  # type: ignore[no-any-return]
+        return self.stored[0]
 
     @property
     def codes(self) -> Array:
@@ -158,7 +158,7 @@ class Cells:
         marks, trials = self.stored
         if trials is not None:
             marks = np.where(trials, marks, MISSING)
-        return np.asarray(marks)
+        return marks
 
     @property
     def successes(self) -> Array:
@@ -178,7 +178,7 @@ class Cells:
             table = self.stored[which]
             table = table.toarray() if self.is_sparse else table
         table.flags.writeable = False
-        return table  # type: ignore[no-any-return]
+        return table
 
     @property
     def observed(self) -> Observed:

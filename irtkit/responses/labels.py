@@ -180,8 +180,7 @@ class _Column:
                     self.texts.append(text)
                     self.plain += normalised([text])
             self._of_dictionary = np.array([self._numbers[value] for value in values])
-        numbers: NDArray[np.int64] = self._of_dictionary[places]
-        return numbers
+        return self._of_dictionary[places]
 
 
 class Labels:

@@ -157,7 +157,7 @@ def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
                 f"{matrix.successes[row, k]:.6g} out of {tried[row, k]}. The column kind of the "
                 f"item_table declares one of {', '.join(KINDS)}"
             )
-    return np.asarray(levels)
+    return levels
 
 
 def kinds_of(matrix: ResponseMatrix) -> NDArray[np.str_]:

@@ -514,8 +514,7 @@ def as_text(table: Table, positions: list[int]) -> pd.DataFrame:
         n += len(blocks[-1])
         if n > 10**6:  # enough to find the column that distinguishes repeats
             break
-    whole: pd.DataFrame = pd.concat(blocks, ignore_index=True)
-    return whole
+    return pd.concat(blocks, ignore_index=True)
 
 
 def repeated_rows(

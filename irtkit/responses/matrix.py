@@ -263,7 +263,7 @@ class ResponseMatrix(InNotebooks):
         right = self.cells.successes
         tried = self.cells.trials
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.divide(right, tried, dtype=np.float32))
+            return np.divide(right, tried, dtype=np.float32)
 
     @property
     def successes(self) -> Array:

@@ -65,8 +65,7 @@ class Source:
             for findings in (self.findings, self.adjustment)
         )
         plain = asdict(replace(self, findings=findings, adjustment=adjustment))
-        record: dict[str, Any] = json.loads(json.dumps(plain, default=_plain))
-        return record
+        return json.loads(json.dumps(plain, default=_plain))
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Source:

@@ -249,8 +249,7 @@ def as_frame(given: Any) -> pd.DataFrame:
     if words:
         frame = frame.with_columns(nw.col(*words).cast(nw.String))
     plain: Any = frame.to_arrow()
-    whole: pd.DataFrame = plain.replace_schema_metadata().to_pandas()  # no column becomes an index
-    return whole
+    return plain.replace_schema_metadata().to_pandas()  # no column becomes an index
 
 
 def joined_names(names: Iterable[tuple[object, ...]]) -> list[str]:
@@ -322,5 +321,5 @@ def numbers_or_objects(values: Any, kinds: Iterable[Any]) -> NDArray[Any]:
     if of_numpy and len(kinds) == 1:
         return np.asarray(values)
     if all(is_numeric_dtype(kind) and not is_complex_dtype(kind) for kind in kinds):
-        return np.asarray(values.to_numpy(np.float64, na_value=np.nan))
-    return np.asarray(values.to_numpy(object))
+        return values.to_numpy(np.float64, na_value=np.nan)
+    return values.to_numpy(object)

@@ -127,7 +127,7 @@ class StateOfSeveral(NamedTuple):
     @property
     def right(self) -> Array:
         """Right answers so far, (n,)."""
-        return np.asarray(self.share.sum(axis=1))
+        return self.share.sum(axis=1)
 
     @property
     def moments(self) -> tuple[Array, Array]:
