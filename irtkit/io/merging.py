@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -56,14 +57,40 @@ def merge_responses(
     cell = ["respondent", "item", "metric"]
     metrics = _together(table.set_index(cell) for table in tables)
     answers = [matrix.predictions for matrix in matrices if matrix.predictions is not None]
+    source = Source.merged(matrix.source for matrix in matrices)
+    if source is not None:
+        source = replace(source, shared_errors=_shared_errors(matrices, of_rows))
     return merged.with_tables(
         _together(matrix.item_table for matrix in matrices),
         _together(matrix.respondent_table for matrix in matrices),
         None if metrics is None else metrics.reset_index(),
         synthetic=synthetic,
         predictions=reduce(pd.DataFrame.combine_first, answers) if answers else None,
-        source=Source.merged(matrix.source for matrix in matrices),
+        source=source,
     )
+
+
+def _shared_errors(matrices: Sequence[ResponseMatrix], systems: Any) -> dict[str, Any]:
+    """Errors of severities of all panels of judges, which are independent, side by side.
+
+    They move a score by the share that the matrix of the panel has in the answers of the system.
+    """
+    n_answers = np.zeros(len(systems))
+    panels = []
+    for matrix in matrices:
+        row = systems.get_indexer([*matrix.respondents])
+        n_of_matrix = np.diff(matrix.observed.trials.indptr)
+        n_answers[row] += n_of_matrix
+        given = {} if matrix.source is None else matrix.source.shared_errors
+        if given:
+            errors = np.array([given[name] for name in matrix.respondents])
+            panel = np.zeros((len(systems), errors.shape[1]))
+            panel[row] = n_of_matrix[:, None] * errors
+            panels.append(panel)
+    if not panels:
+        return {}
+    errors = np.hstack(panels) / np.maximum(n_answers, 1)[:, None]
+    return dict(zip(systems, map(tuple, errors.tolist()), strict=True))
 
 
 def repeats_of_parts(repeats: str) -> str:

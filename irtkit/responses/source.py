@@ -86,7 +86,10 @@ class Source:
 
     @classmethod
     def merged(cls, sources: Iterable[Source | None]) -> Source | None:
-        """Return the source of matrices put together, with the settings that they share."""
+        """Return the source of matrices put together, with the settings that they share.
+
+        Shared errors are left out: they depend on the answers of each matrix.
+        """
         given = [source for source in sources if source is not None]
         if len(given) < 2:
             return next(iter(given), None)
@@ -101,7 +104,6 @@ class Source:
             shared,
             tuple(finding for source in given for finding in source.findings),
             tuple(finding for source in given for finding in source.adjustment),
-            {name: errors for source in given for name, errors in source.shared_errors.items()},
         )
 
 
