@@ -29,6 +29,7 @@ from irtkit.systems.scores import (
     limits_of,
     scores_of,
     shared_errors,
+    shared_variances,
     table_of_scores,
 )
 from irtkit.systems.tasks import Tasks, compared_by_task
@@ -68,6 +69,7 @@ class SystemComparison(Printed):
     score_high: float
     p_better: float  #: Probability that the first has the higher score on items like these.
     items_needed: float  #: Items like these that would show such a difference with 80 % power.
+    shared_se: float  #: Part of ``se`` that more items do not reduce: errors of judges' severities.
     level: float
     n_clusters: int  #: Clusters of the common items. Each item is one if no clusters were given.
     n_systems: int  #: Systems on the board of both.
@@ -83,9 +85,10 @@ class SystemComparison(Printed):
         power = power_of(
             n_items,
             self.difference if difference is None else difference,
-            self.se * self.n_items**0.5,
+            np.sqrt((self.se**2 - self.shared_se**2) * self.n_items),
             level=self.level,
             clusters_per_item=self.n_clusters / max(self.n_items, 1),
+            shared=self.shared_se**2,
         )
         return float(power) if np.ndim(power) == 0 else power
 
@@ -281,7 +284,7 @@ def _all_pairs(
             "other": pd.Categorical.from_codes(scores.places[second], labels),
         }
         columns = _columns(result, scores, order, cluster, level)
-        del columns["n_clusters"]
+        del columns["n_clusters"], columns["shared_se"]
         different = pairs_apart(scores, order, level=level, seed=seed)[places]
         tables.append(pd.DataFrame({**pairs, **columns, "different": different}))
     pairs_of_all = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
@@ -307,6 +310,8 @@ def _columns(
         n_items = n_common[pairs]
         difference = Estimate(*(values[pairs] for values in in_common))
     n_clusters = difference.df.astype(np.int64) + 1
+    shared = shared_variances(shared_errors(result, scores.places[order]))[pairs]
+    shared = np.minimum(shared, difference.se**2)
     return {
         "n_items": n_items,
         **difference.columns(level),
@@ -315,11 +320,13 @@ def _columns(
         "score_high": score_high,
         "p_better": scores.p_better(of_scores),
         "items_needed": items_needed(
-            difference.se * np.sqrt(n_items),
+            np.sqrt((difference.se**2 - shared) * n_items),
             difference.value,
             tail_probability=(1 - level) / 2,
             clusters_per_item=n_clusters / np.maximum(n_items, 1),
+            shared=shared,
         ),
+        "shared_se": np.sqrt(shared),
         "n_clusters": n_clusters,
     }
 

@@ -125,35 +125,52 @@ def wilson_interval(
 
 
 def power_of(
-    n_items: Any, difference: Any, se_of_one: float, *, level: float, clusters_per_item: float
+    n_items: Any,
+    difference: Any,
+    se_of_one: float,
+    *,
+    level: float,
+    clusters_per_item: float,
+    shared: float = 0.0,
 ) -> Any:
-    """Power of a two-sided test with n items, by noncentral t with shift √n · difference / SE₁."""
+    """Power of a two-sided test with n items, by noncentral t with shift difference / SE.
+
+    SE² is SE₁²/n and the ``shared`` variance, which no number of items reduces.
+    """
     from scipy.special import nctdtr, ndtr
 
     n = np.asarray(n_items, dtype=np.float64)
     df = np.maximum(n * clusters_per_item - 1, 1)
-    shift = np.abs(difference) * np.sqrt(n) / se_of_one
+    shift = np.abs(difference) / np.sqrt(se_of_one**2 / n + shared)
     bound = t_quantile(df, level)
     power = 1 - nctdtr(df, shift, bound) + nctdtr(df, shift, -bound)
     return np.where(np.isnan(power), ndtr(shift - bound), power)  # where scipy's series fails
 
 
 def items_needed(
-    se_of_one: Any, difference: Any, *, tail_probability: float, clusters_per_item: Any
+    se_of_one: Any,
+    difference: Any,
+    *,
+    tail_probability: float,
+    clusters_per_item: Any,
+    shared: Any = 0.0,
 ) -> Any:
-    """Items that find a difference with a probability of 80 %, infinite for a difference of 0.
+    """Items that find a difference with a probability of 80 %, infinite if no number does.
 
     G clusters do if G = ((t_α + t_0.8) · SE of one cluster / difference)², with quantiles of
     Student's t with G − 1 degrees of freedom. G/(t_α + t_0.8)² rises with G and is inverted by
-    interpolation.
+    interpolation. No number of items reduces the ``shared`` variance, which takes (z_α + z_0.8)²
+    of itself from the square of the difference, with normal quantiles.
     """
-    from scipy.special import stdtrit
+    from scipy.special import ndtri, stdtrit
 
     clusters = np.geomspace(1e-9, 1e15, 2000)
     df = np.maximum(clusters - 1, 1)
     deviate = stdtrit(df, 1 - tail_probability) + stdtrit(df, POWER)
+    of_shared = (ndtri(1 - tail_probability) + ndtri(POWER)) ** 2 * shared
+    square = np.square(difference) - of_shared
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = np.log((se_of_one / np.asarray(difference)) ** 2 * clusters_per_item)
+        ratio = np.log(se_of_one**2 / square * clusters_per_item)
         needed = np.exp(np.interp(ratio, np.log(clusters / deviate**2), np.log(clusters)))
         needed = np.ceil(needed / clusters_per_item)
-    return np.where(np.asarray(difference) == 0, np.inf, needed)[()]
+    return np.where(square <= 0, np.inf, needed)[()]

@@ -99,9 +99,7 @@ class Shares(NamedTuple):
         least = np.minimum(self.steps[:, None], self.steps) ** 2
         variance = np.maximum(squares, least) * correction(n_clusters) / counted**2
         if self.shared is not None:
-            of_systems = (self.shared**2).sum(axis=1)
-            products = self.shared @ self.shared.T
-            variance += np.maximum(of_systems[:, None] + of_systems - 2 * products, 0)
+            variance += shared_variances(self.shared)
         return n_items.astype(np.int64), Estimate(mean, np.sqrt(variance), n_clusters - 1)
 
     def difference(self, cluster: Clusters | None = None) -> tuple[int, Estimate]:
@@ -320,6 +318,13 @@ def shared_errors(result: FitResult, places: Any) -> Array:
         return np.zeros((len(places), 0))
     labels = np.array(result.respondent_labels, dtype=object)[places]
     return np.array([source.shared_errors[label] for label in labels])
+
+
+def shared_variances(errors: Array) -> Array:
+    """Variance that shared errors give the difference of each pair of systems, (n, n)."""
+    of_systems = (errors**2).sum(axis=1)
+    products = errors @ errors.T
+    return np.asarray(np.maximum(of_systems[:, None] + of_systems - 2 * products, 0.0))
 
 
 def answers_by_component(

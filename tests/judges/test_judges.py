@@ -9,6 +9,7 @@ from scipy.stats import spearmanr, t
 
 import irtkit
 from irtkit.findings import ReadingError
+from irtkit.io.merging import merge_responses
 from irtkit.irf import Z95
 from irtkit.judges.severity import Ratings, severities
 from tests.commands import run
@@ -577,3 +578,33 @@ def test_reliability_falls_with_the_errors_of_severities():
     assert thin.severity > 0
     assert thin.of(1e9, 1e9) < 1
     assert judged()[0].reliability.severity < 1e-12
+
+
+def test_errors_of_severities_of_two_panels_are_independent():
+    """A system that both panels judged has each error by its share of the answers."""
+    parts = []
+    for name, seed in (("old", 0), ("new", 1)):
+        marks, _ = ratings(two_thin, seed, n=12)
+        marks["model"] = marks["model"].mask(marks["model"] != "system-00", name + marks["model"])
+        marks["item"] = name + marks["item"]
+        parts.append(irtkit.judges(marks, score_range=(1, 5)).responses)
+    merged = merge_responses(parts)
+    first, second = (np.array(part.source.shared_errors["system-00"]) for part in parts)
+    both = np.append(first, second) / 2
+    np.testing.assert_allclose(merged.source.shared_errors["system-00"], both)
+    of_systems = merged.source.shared_errors
+    assert np.dot(of_systems["oldsystem-01"], of_systems["newsystem-01"]) == 0
+
+
+def test_no_number_of_items_shows_a_difference_below_the_errors_of_severities():
+    marks, _ = ratings(two_thin, n=12)
+    found = irtkit.judges(marks, score_range=(1, 5))
+    pairs = irtkit.compare_systems(irtkit.fit(found.responses))
+    errors = found.responses.source.shared_errors
+    first, second = (np.array([*pairs[end].map(errors)]) for end in ("system", "other"))
+    least = 2.8 * np.linalg.norm(first - second, axis=1)
+    assert (np.isinf(pairs["items_needed"]) == (abs(pairs["difference"]) < least)).mean() > 0.98
+    assert np.isinf(pairs["items_needed"]).any()
+    row = pairs[(pairs["items_needed"] > 300) & np.isfinite(pairs["items_needed"])].iloc[0]
+    pair = irtkit.compare_systems(irtkit.fit(found.responses), row["system"], row["other"])
+    assert abs(pair.power(pair.items_needed) - 0.8) < 0.02
