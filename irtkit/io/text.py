@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", "\t", ";")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_BLOCK_BYTES = 2**24  # Bytes of a long table that PyArrow parses at once.
+_BLOCK_BYTES = 2**24  # Bytes of a long table that are read at once.
+_PARSED_BYTES = 2**20  # And that PyArrow parses at once: they stay in the processor's cache.
 _BLOCK_CELLS = 2**20  # Cells of a block of rows: some 100 MB of text at most.
 _RUN = re.compile(r"'*(?![-+][0-9.]+([eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
 """Text that a spreadsheet reads as a formula, except numbers. Apostrophes may stand before it."""
@@ -157,7 +158,7 @@ def _column_blocks(
 
     names = [str(k) for k in range(width)]
     chosen = [names[k] for k in positions]
-    words = dict.fromkeys(chosen, pa.dictionary(pa.int32(), pa.string()))
+    words = dict.fromkeys(chosen, pa.string())
     convert = pc.ConvertOptions(
         include_columns=chosen, column_types=words, strings_can_be_null=True, null_values=[""]
     )
@@ -174,8 +175,8 @@ def _column_blocks(
         block, rest = block[:cut], block[cut:]
         if not block.strip():
             continue
-        size = max(len(block), _BLOCK_BYTES)
-        read = pc.ReadOptions(column_names=names, skip_rows_after_names=first, block_size=size)
+        how = {"skip_rows_after_names": first, "block_size": _PARSED_BYTES}
+        read = pc.ReadOptions(column_names=names, **how)
         try:
             sound = b'"' not in block or _is_sound(block, separator)
             columns = pc.read_csv(pa.BufferReader(block), read, parse, convert) if sound else None
@@ -184,8 +185,7 @@ def _column_blocks(
         if columns is None:  # the csv module reads the rest, or names the fault
             handle.seek(handle.tell() - len(block) - len(rest))
             break
-        for batch in columns.to_batches():
-            yield batch.columns
+        yield [column.dictionary_encode().combine_chunks() for column in columns.columns]
         n_lines = n_lines + block.count(b"\n")
         first = 0
     else:

@@ -364,30 +364,35 @@ class CellBuilder:
         blocks = [np.broadcast_arrays(*block) for block in self._kept]
         cells, codes, tried = map(np.concatenate, zip(*blocks, empty, strict=True))
         self._kept = []
-        order = np.argsort(cells, kind="stable")
+        is_ordered = self.repeats in {"first", "last"}
+        order = np.argsort(cells, kind="stable" if is_ordered else None)  # None is twice as fast
         cells = cells[order]
-        tried = tried[order].astype(np.int64)
-        right = codes[order] * tried
-        if codes.dtype.kind == "f":
-            right = np.where(tried > 1, np.rint(right), right)
+        tried = tried[order]
+        right = codes[order]
+        if tried.max(initial=1) > 1:
+            tried = tried.astype(np.int64)
+            right = np.where(tried > 1, np.rint(right * tried), right)
         first = np.flatnonzero(np.diff(cells, prepend=-1))
-        n_rows = np.diff(first, append=len(cells))
-        if self.repeats in {"first", "last"}:
-            taken = first if self.repeats == "first" else first + n_rows - 1
-            right = right[taken]
-            tried = tried[taken]
-        elif len(first):
-            right = np.add.reduceat(right, first)
-            tried = np.add.reduceat(tried, first)
-        rows, columns = np.divmod(cells[first], 1 << _ITEM_BITS)
-        if self.repeats == "error" and len(first) < self._n:
-            self.repeated = self._n - len(first)
-            k = int((n_rows > 1).argmax())
-            self.first_repeat = int(rows[k]), int(columns[k])
+        if len(first) < len(cells):
+            n_rows = np.diff(first, append=len(cells))
+            if is_ordered:
+                taken = first if self.repeats == "first" else first + n_rows - 1
+                right = right[taken]
+                tried = tried[taken]
+            else:
+                right = np.add.reduceat(right, first, dtype=np.float64)
+                tried = np.add.reduceat(tried, first, dtype=np.int64)
+            cells = cells[first]
+            if self.repeats == "error":
+                self.repeated = self._n - len(first)
+                first_cell = int(cells[(n_rows > 1).argmax()])
+                self.first_repeat = divmod(first_cell, 1 << _ITEM_BITS)
+        rows = cells >> _ITEM_BITS
+        columns = (cells & (1 << _ITEM_BITS) - 1).astype(np.int32)
         if self._share:
             right = right >= self._share * tried - _ROUNDING
-            tried = np.ones_like(first)
-        built = Cells.of_places(shape, rows, columns.astype(np.int32), right, tried)
+            tried = np.ones_like(tried)
+        built = Cells.of_places(shape, rows, columns, right, tried)
         return built if self.sparse else built.to_dense()
 
     def refuse_repeats(self, names: Names) -> None:

@@ -319,10 +319,13 @@ class Coder:
                 self._has_numbers |= isinstance(plain, float)
                 if plain in RIGHT or plain in WRONG:
                     self.words.setdefault(str(plain), str(value).strip())
-        of_cells = np.array(numbers)[which].reshape(cells.shape)
         trials = None
         if max(n_trials) > 1:
             trials = np.array(n_trials)[which].reshape(cells.shape)
+        if np.ndim(low) == 0:  # one range for all
+            codes = marking.codes(np.array(numbers), low, high)
+            return codes[which].reshape(cells.shape), trials
+        of_cells = np.array(numbers)[which].reshape(cells.shape)
         return marking.codes(of_cells, low, high), trials
 
     @property
