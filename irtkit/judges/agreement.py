@@ -1,7 +1,6 @@
 """Consistency of judges, and whether a judge favours a family of systems.
 
-Both compare marks of the same answer, and need answers with two marks or more, which are rows with
-a column per judge.
+Both compare marks of the same answer, and take answers with two marks or more.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.irf import Z95
-from irtkit.judges.severity import ITEM, SYSTEM
+from irtkit.judges.severity import ITEM, JUDGE, SYSTEM
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,61 +25,48 @@ _QUANTILES = np.arange(0.5, 200) / 200  # Of the marks of a judge, for the corre
 _LEAST_PAIRS = 3  # Answers of both judges, for their correlation.
 _LEAST_SYSTEMS = 2  # In a family and outside of it, for an error of their difference.
 _LEAST_COMPARED = 6  # In all: the regression has 4 terms.
+_ROUNDING = 1e-9  # SD of marks that are all alike.
 _LEAST_VARIANCE = 0.5  # Of that of independent marks. Smaller ones are chance (study `judges`).
 
 
-def pairs_of(marks: Array) -> Array:
-    """Number of answers that two judges marked, 0 of a judge with itself."""
-    is_marked = (~np.isnan(marks)).astype(np.float64)
-    return np.asarray(is_marked.T @ is_marked * (1 - np.eye(marks.shape[1])))
+def _slope(rated: Ratings, design: Array) -> tuple[float, float, float]:
+    """Return the last coefficient of a least squares over marks of a judge, its error, and p-value.
 
-
-def _slope(answers: Ratings, values: Array, design: Array) -> tuple[float, float, float]:
-    """Return the last coefficient of a least squares over answers, its error, and p-value.
-
-    NaN are left out. Errors are clustered by system, with squares divided by 1 less their leverage,
-    and by item. Degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002, *Survey Methodology*
-    28).
+    Errors are clustered by system, with squares divided by 1 less their leverage, and by item.
+    Degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002, *Survey Methodology* 28).
     """
     from scipy.special import stdtr
 
-    is_known = ~np.isnan(values + design.sum(axis=1))
-    y = np.where(is_known, values, 0.0)
-    x = np.where(is_known[:, None], design, 0.0)
-    projected = x @ np.linalg.pinv(x.T @ x)
-    effects = y @ projected
+    projected = design @ np.linalg.pinv(design.T @ design)
+    effects = rated.mark @ projected
     weight = projected[:, -1]
-    scores = weight * (y - x @ effects)
-    of_rows = (projected * x).sum(axis=1)
-    leverage = answers.sums(of_rows, SYSTEM)
-    of_marks = (scores**2).sum()
-    by_item = answers.sums(scores, ITEM)
-    by_system = answers.sums(scores, SYSTEM)
-    share = answers.sums(is_known, SYSTEM)
-    share *= answers.sums(weight**2, SYSTEM)
+    scores = weight * (rated.mark - design @ effects)
+    leverage = rated.sums((projected * design).sum(axis=1), SYSTEM)
+    of_marks = scores @ scores
+    by_item = rated.sums(scores, ITEM)
+    by_system = rated.sums(scores, SYSTEM)
+    share = rated.sums(None, SYSTEM) * rated.sums(weight**2, SYSTEM)
     with np.errstate(invalid="ignore", divide="ignore"):
         of_systems = (by_system**2 / (1 - leverage)).sum()
-        variance = of_systems + (by_item**2).sum() - of_marks
+        variance = of_systems + by_item @ by_item - of_marks
         error = np.sqrt(max(variance, _LEAST_VARIANCE * of_marks))
-        n_free = share.sum() ** 2 / (share**2).sum() - 1
+        n_free = share.sum() ** 2 / (share @ share) - 1
         t = np.abs(effects[-1] / error)
     return effects[-1], error, 2 * stdtr(n_free, -t)
 
 
-def _correlation(answers: Ratings, *marks: Array) -> tuple[float, float, float]:
-    """Return the correlation of two marks of each answer, its error, and p-value."""
-    from scipy.stats import zscore
-
-    is_known = ~np.isnan(marks).any(axis=0)
-    if is_known.sum() < _LEAST_PAIRS:
+def _correlation(rated: Ratings, others: Array) -> tuple[float, float, float]:
+    """Return the correlation of marks with others of the same answers, its error, and p-value."""
+    if len(others) < _LEAST_PAIRS:
         return np.nan, np.nan, np.nan
-    pair = np.where(is_known, marks, np.nan)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        first, second = zscore(pair, axis=1, nan_policy="omit")
-    return _slope(answers, first, second[:, None])
+    pair = np.stack([rated.mark, others])
+    pair -= pair.mean(axis=1, keepdims=True)
+    sd = pair.std(axis=1, keepdims=True)
+    own, other = pair / np.where(sd > _ROUNDING, sd, np.nan)
+    return _slope(rated.chosen(slice(None), own), other[:, None])
 
 
-def agreement(answers: Ratings) -> tuple[Array, Array, NDArray[np.str_]]:
+def agreement(rated: Ratings) -> tuple[Array, Array, NDArray[np.str_]]:
     """Consistency of each judge, its correlation with the consensus, and whether it is usable.
 
     Consistency is the share of the variance of its marks that it has in common with others. What no
@@ -95,42 +81,50 @@ def agreement(answers: Ratings) -> tuple[Array, Array, NDArray[np.str_]]:
     import pandas as pd
     from scipy.stats import norm
 
-    marks = pd.DataFrame(answers.mark)
-    n_judges = len(marks.columns)
-    is_constant = (marks.max() == marks.min()).to_numpy()
-    varied = marks * np.where(is_constant, np.nan, 1.0)
-    standard = ((varied - varied.mean()) / varied.std(ddof=0)).to_numpy()
-    n_pairs = pairs_of(standard)
-    is_other = n_pairs > 0
-    filled = np.nan_to_num(standard)
-    pairs = is_other * (filled.T @ filled) / np.maximum(n_pairs, 1)
+    n_judges = rated.shape[JUDGE]
+    standard = np.zeros_like(rated.mark)
+    quantiles: dict[int, Array] = {}  # Of judges whose marks are not all alike.
+    for judge, marks in enumerate(rated.by_judge):
+        ordered = np.sort(rated.mark[marks])
+        if len(ordered) and ordered[0] < ordered[-1]:
+            standard[marks] = (rated.mark[marks] - ordered.mean()) / ordered.std()
+            quantiles[judge] = ordered[np.rint((len(ordered) - 1) * _QUANTILES).astype(np.intp)]
+    every = range(n_judges)
+    is_varied = np.isin(every, [*quantiles])
+    is_there = is_varied[rated.places[JUDGE]]
+    itself = np.eye(n_judges)
+    n_pairs = rated.products(is_there) * (1 - itself)
+    pairs = rated.products(standard) * (1 - itself) / np.maximum(n_pairs, 1)
+    is_compared = n_pairs > 0
     surety = np.clip(pairs, -1.0, 1.0) * np.sqrt(n_pairs)
-    both_others = is_other[:, None] & is_other[:, :, None]
-    of_others = (surety + np.eye(n_judges)) * both_others
-    weights = np.linalg.eigh(of_others).eigenvectors[..., -1] * is_other
+    both_others = is_compared[:, None] & is_compared[:, :, None]
+    of_others = (surety + itself) * both_others
+    weights = np.linalg.eigh(of_others).eigenvectors[..., -1] * is_compared
     direction = np.linalg.eigh(surety).eigenvectors[:, -1]
     weights *= np.copysign(1.0, weights @ direction)[:, None]
-    total_weight = ~np.isnan(standard) @ np.abs(weights.T)
     with np.errstate(invalid="ignore"):
-        consensus = filled @ weights.T / total_weight
-    agreed = [_correlation(answers, standard[:, k], consensus[:, k]) for k in range(n_judges)]
+        means = rated.table(standard) @ weights.T / (rated.table(is_there) @ np.abs(weights.T))
+    consensus = means[rated.answer, rated.places[JUDGE]]
+    consensus[~is_there] = np.nan
+    agreed = []
+    for marks in rated.by_judge:
+        known = marks[~np.isnan(consensus[marks])]
+        agreed.append(_correlation(rated.chosen(known, standard), consensus[known]))
     correlation, error, p = np.transpose(agreed)
     is_sure = p < _LEVEL / n_judges
-    votes = np.sign(correlation[is_sure])
-    majority = np.sign(votes.sum())
+    majority = np.sign(np.sign(correlation[is_sure]).sum())
     correlation *= majority or np.copysign(1.0, weights.sum(axis=1))
     agrees = is_sure & (correlation > 0) & (majority != 0)
     opposed = is_sure & ~agrees & (np.abs(correlation) >= _HALF)
     alone = (p > _LEVEL) & (np.abs(correlation) + Z95 * error < _HALF)
-    least = norm.isf(_LEVEL / n_judges / 2)
-    has_friend = np.abs(surety).max(axis=1) > least
+    has_friend = np.abs(surety).max(axis=1) > norm.isf(_LEVEL / n_judges / 2)
     is_apart = alone & has_friend
     n_others = np.count_nonzero(is_sure) - is_sure
-    most = varied.quantile(_QUANTILES, interpolation="nearest").corr().fillna(1.0)
+    most = pd.DataFrame(quantiles).corr().reindex(index=every, columns=every).fillna(1.0)
     consistency = _consistency(pairs, n_pairs, most.to_numpy())
     consistency[(n_others < 2) | is_apart.any()] = np.nan
     standings = {
-        "constant": is_constant & (marks.count() >= _LEAST_PAIRS),
+        "constant": ~is_varied & (rated.sums(None, JUDGE) >= _LEAST_PAIRS),
         "noisy": agrees & (consistency < _HALF),
         "usable": agrees & (consistency >= _HALF),
         "agrees with others": agrees,
@@ -165,7 +159,7 @@ def _consistency(pairs: Array, n_pairs: Array, most: Array) -> Array:
     return np.asarray(np.clip(shares, 0.0, 1.0))
 
 
-def preferences(answers: Ratings, level: Array, of_system: Places, index: Any) -> pd.DataFrame:
+def preferences(rated: Ratings, level: Array, of_system: Places, index: Any) -> pd.DataFrame:
     """Test for each judge and family, which ``index`` names, whether the judge favours it.
 
     ``level`` is the mean mark of each system, and ``of_system`` the place of its family, below 0 if
@@ -176,20 +170,18 @@ def preferences(answers: Ratings, level: Array, of_system: Places, index: Any) -
     import pandas as pd
     from scipy.stats import false_discovery_control
 
-    marks = answers.mark
-    n_others = (~np.isnan(marks)).sum(axis=1, keepdims=True) - 1.0
-    of_others = np.nansum(marks, axis=1, keepdims=True) - marks
-    beyond = marks - of_others / np.where(n_others > 0, n_others, np.nan)
+    of_others = rated.by_answer(rated.mark) - rated.mark
+    beyond = rated.mark - of_others / (rated.n_marks - 1)
     parabola = np.vander(level - level.mean(), 3)
     tests = pd.DataFrame(np.nan, index, ["difference", "se", "p_value", "q_value"])
     for row, (judge, family) in enumerate(np.ndindex(index.levshape)):
+        marks = rated.chosen(rated.by_judge[judge], beyond)
         is_member = of_system == family
-        is_compared = answers.sums(~np.isnan(beyond[:, judge]), SYSTEM) > 0
+        is_compared = marks.sums(None, SYSTEM) > 0
         n_systems = np.bincount(is_member[is_compared], minlength=2)  # Outside and in the family.
         if min(n_systems) >= _LEAST_SYSTEMS and sum(n_systems) >= _LEAST_COMPARED:
             of_systems = np.column_stack([parabola, is_member])
-            design = of_systems[answers.places[SYSTEM]]
-            tests.iloc[row, :3] = _slope(answers, beyond[:, judge], design)
+            tests.iloc[row, :3] = _slope(marks, of_systems[marks.places[SYSTEM]])
     is_tested = tests["p_value"].notna()
     p = tests.loc[is_tested, "p_value"]
     tests.loc[is_tested, "q_value"] = false_discovery_control(p)

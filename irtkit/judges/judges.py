@@ -12,7 +12,7 @@ import numpy as np
 from irtkit.checks import did_you_mean, short
 from irtkit.findings import Finding, ReadingError, warn
 from irtkit.io.reading import READING, as_responses, matrix_of, read_responses
-from irtkit.judges.agreement import agreement, pairs_of, preferences, surest
+from irtkit.judges.agreement import agreement, preferences, surest
 from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, Ratings, severities
 from irtkit.printed import Printed, Shown
 from irtkit.responses import ResponseMatrix
@@ -102,8 +102,7 @@ class Judges(Printed):
     @property
     def faulty(self) -> list[str]:
         """Judges whose marks say nothing: those of noise, reversed and constant ones."""
-        is_faulty = self.table["verdict"].isin(_FAULTY)
-        return [*self.table.index[is_faulty]]
+        return [*self.table.index[self.table["verdict"].isin(_FAULTY)]]
 
     @property
     def tested(self) -> pd.DataFrame:
@@ -236,16 +235,17 @@ def judges(
     of_system, families = pd.factorize(pd.Series(of_families, dtype=object))
     estimates = severities(rated)
     adjusted = rated.mark + estimates.severity[rated.places[JUDGE]]
-    answers = rated.answers(adjusted)
-    consistency, correlation, standing = agreement(answers)
-    faultless = np.where(np.isin(standing, _FAULTY), np.nan, answers.mark)
-    answers = replace(answers, mark=faultless)
+    compared = rated.chosen(rated.n_marks > 1, adjusted)
+    consistency, correlation, standing = agreement(compared)
+    is_faultless = ~np.isin(standing, _FAULTY)[compared.places[JUDGE]]
+    faultless = compared.chosen(is_faultless, compared.mark)
+    compared = faultless.chosen(faultless.n_marks > 1, faultless.mark)
     level = rated.sums(adjusted, SYSTEM) / np.maximum(rated.sums(None, SYSTEM), 1)
     index = pd.MultiIndex.from_product([names, families], names=["judge", "family"])
-    favours = preferences(answers, level, of_system, index)
-    preferred = _preferred(rated, answers, level, of_system, favours)
-    reliability = _reliability(rated, estimates)
-    findings = _findings(rated, estimates, matrix, names, standing, reliability)
+    favours = preferences(compared, level, of_system, index)
+    reliability = _reliability(estimates)
+    findings = _findings(estimates, matrix, names, standing, reliability)
+    preferred = _preferred(rated, compared, level, of_system, favours)
     findings += preferred
     untested = int(favours["p_value"].isna().sum())
     if untested:
@@ -264,17 +264,13 @@ def judges(
     table = table.sort_values("severity", ascending=False, kind="stable")
     rows = {"judges": _rows(table), "favours": _rows(surest(favours))}
     findings[0] = replace(findings[0], values={**findings[0].values, **rows})
-    fractions = np.clip(adjusted / best, 0.0, 1.0)
-    result = Judges(
+    return Judges(
         table=table,
         favours=favours,
         reliability=reliability,
-        responses=_adjusted(rated, fractions, estimates.root / best, matrix, items, findings),
+        responses=_adjusted(estimates, adjusted / best, best, matrix, items, findings),
         findings=(*of_reading, *findings),
     )
-    if not result.is_comparable:
-        warn(next(finding for finding in findings if finding.code == "judges-not-connected"))
-    return result
 
 
 def _read(
@@ -330,58 +326,58 @@ def _rated(matrix: ResponseMatrix, drop: list[str]) -> tuple[Ratings, float, Any
     described = matrix.item_table
     if matrix.source is None or described is None or "judged_item" not in described:
         raise ValueError("ratings lack judges. Read them with judge=, which names their column")
-    right, tried = matrix.observed
-    of_judge, names = pd.factorize(described["judge"])
-    of_item, items = pd.factorize(described["judged_item"])
+    every = described["judge"].unique()
     for name in drop:
-        if name not in names:
-            similar = did_you_mean(name, names)
+        if name not in every:
+            similar = did_you_mean(name, every)
             raise ValueError(f"drop names {short(name)}, which is not a judge{similar}")
-    column = right.indices
-    kept = ~names.isin(drop)[of_judge[column]]
-    judge, present = pd.factorize(of_judge[column[kept]])
-    item, marked = pd.factorize(of_item[column[kept]], sort=True)
-    shape = matrix.n_respondents, len(marked), len(present)
+    right, tried = matrix.observed
+    system, column = right.tocoo().coords
+    is_marked = np.bincount(column, minlength=len(described)) > 0
+    is_used = (~described["judge"].isin(drop) & is_marked).to_numpy()
+    judge, names = pd.factorize(described["judge"][is_used])
+    item, items = pd.factorize(described["judged_item"][is_used])
+    shape = matrix.n_respondents, len(items), len(names)
     for n, facet in zip(shape, ("systems", "items", "judges"), strict=True):
         if n < 2:
             raise ValueError(
                 f"judges needs two {facet} or more, got {n}. irtkit.fit takes the marks of one "
                 "judge (irtkit fit)"
             )
-    system = np.repeat(np.arange(matrix.n_respondents), np.diff(right.indptr))
     worst, best = matrix.source.settings.get("score_range") or (0, 1)
     scale = abs(float(best - worst))
+    kept = is_used[column]
     marks = scale * right.data[kept] / tried.data[kept].astype(np.float64)
-    return Ratings(marks, (system[kept], item, judge), shape), scale, names[present], items[marked]
+    number = (np.cumsum(is_used) - 1)[column[kept]]
+    places = np.stack([system[kept], item[number], judge[number]])
+    return Ratings(marks, places, shape), scale, names, items
 
 
 def _adjusted(
-    rated: Ratings,
+    estimates: Severity,
     fractions: Array,
-    errors: Array,
+    best: float,
     matrix: ResponseMatrix,
     items: Any,
     findings: list[Finding],
 ) -> ResponseMatrix:
-    """Adjusted marks within the range, averaged over judges, from 0 to 1.
-
-    A score has the errors of its judges' severities by the share that each has in its marks.
-    """
+    """Adjusted marks within the range, averaged over judges, from 0 to 1."""
     described: Any = matrix.item_table
     described = described.drop_duplicates("judged_item").set_index("judged_item")
     described = described.drop(columns="judge").rename_axis("item")
     source: Any = matrix.source
-    of_systems = map(tuple, (rated.shares_of_judges @ errors).tolist())
-    shared_errors = dict(zip(matrix.respondents, of_systems, strict=True))
+    errors = map(tuple, (estimates.errors_of_systems / best).tolist())
+    shared_errors = dict(zip(matrix.respondents, errors, strict=True))
     source = replace(source, adjustment=tuple(findings), shared_errors=shared_errors)
     tables = described if len(described.columns) else None, matrix.respondent_table
-    n_marks = rated.sums(None, SYSTEM, ITEM)
+    rated = estimates.ratings
     with np.errstate(invalid="ignore"):
-        means = rated.sums(fractions, SYSTEM, ITEM) / n_marks
+        means = rated.sums(np.clip(fractions, 0.0, 1.0), SYSTEM, ITEM)
+        means /= rated.sums(None, SYSTEM, ITEM)
     return ResponseMatrix(means, matrix.respondents, items).with_tables(*tables, source=source)
 
 
-def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
+def _reliability(estimates: Severity) -> Reliability:
     """Variances of the effects less the variances of their errors.
 
     The F test compares the variance of systems with that of their errors, by the degrees of freedom
@@ -389,6 +385,7 @@ def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     """
     from scipy.special import fdtrc
 
+    rated = estimates.ratings
     noise = float(estimates.noise_variance)
     of_answers = float(estimates.answer_variance)
     n_answers = float((1 / rated.n_marks).sum())
@@ -396,8 +393,7 @@ def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
     n_systems, n_items, _ = rated.shape
     error = (np.nan_to_num(of_answers) + noise / n_judges) / n_answers
     effects = [*estimates.effects, estimates.severity]
-    of_severities = rated.shares_of_judges @ estimates.root
-    severity = float(of_severities.var(axis=0, ddof=1).sum())
+    severity = float(estimates.errors_of_systems.var(axis=0, ddof=1).sum())
     errors = [error * n_systems + severity, error * n_items, estimates.variance.mean()]
     spread = [np.var(values, ddof=1) for values in effects]
     variances = np.maximum(np.subtract(spread, errors), 0.0)
@@ -415,7 +411,6 @@ def _reliability(rated: Ratings, estimates: Severity) -> Reliability:
 
 
 def _findings(
-    rated: Ratings,
     estimates: Severity,
     matrix: ResponseMatrix,
     names: Any,
@@ -423,6 +418,7 @@ def _findings(
     reliability: Reliability,
 ) -> list[Finding]:
     """What the marks rest on, and what limits them."""
+    rated = estimates.ratings
     n_systems, n_items, n_judges = rated.shape
     values: dict[str, Any] = {
         "n": len(rated.mark),
@@ -432,27 +428,32 @@ def _findings(
         "each": reliability.n_judges,
     }
     faulty = names[np.isin(standing, _FAULTY)].tolist()
-    disagreeing = names[np.isin(standing, ("opposed", "disagrees"))].tolist()
-    unknown: dict[str, Any] = {}  # Why reliability is not known.
-    if faulty:
-        unknown["names"] = faulty
-    elif disagreeing:
-        unknown["judges"] = disagreeing
-    elif np.isnan(reliability.p_value):
-        unknown["n"] = round(reliability.n_items * n_systems)
-    elif reliability.p_value >= _LEVEL:
-        unknown["p"] = reliability.p_value
-    is_known = not unknown and reliability.system >= 0
-    if is_known:
+    p = reliability.p_value
+    reasons = {  # Why reliability is not known: the first that holds.
+        "names": faulty,
+        "judges": names[np.isin(standing, ("opposed", "disagrees"))].tolist(),
+        "n": round(reliability.n_items * n_systems) if np.isnan(p) else 0,
+        "p": p if p >= _LEVEL else 0.0,
+    }
+    unknown = dict([pair for pair in reasons.items() if pair[1]][:1])
+    is_connected = not estimates.group.any()
+    if is_connected and not unknown:
         values["value"] = reliability.of(reliability.n_items, reliability.n_judges)
         values["least"] = 2 if np.isnan(reliability.answer) else None
-    if is_known and math.isfinite(reliability.judges_needed):
-        values["needed"] = int(reliability.judges_needed)
+        if math.isfinite(reliability.judges_needed):
+            values["needed"] = int(reliability.judges_needed)
     findings = [Finding("judges-compared", "note", values)]
-    if unknown and not estimates.group.any():
-        findings.append(Finding("reliability-not-known", "note", unknown))
-    is_member = estimates.group[:, None] == np.unique(estimates.group)
-    if is_member.shape[1] > 1:
+    n_marks = rated.sums(None, SYSTEM)
+    if is_connected:
+        if unknown:
+            findings.append(Finding("reliability-not-known", "note", unknown))
+        of_judges = (rated.shares_of(None) @ estimates.severity)[n_marks > 0].std(ddof=1)
+        of_systems = estimates.effects[SYSTEM].std(ddof=1)
+        if not faulty and of_judges > of_systems:
+            values = {"judges": of_judges, "systems": of_systems}
+            findings.append(Finding("severities-exceed-systems", "warning", values))
+    else:
+        is_member = estimates.group[:, None] == np.unique(estimates.group)
         marked = rated.sums(None, SYSTEM, JUDGE) @ is_member
         values = {
             "n": is_member.shape[1],
@@ -460,31 +461,21 @@ def _findings(
             "n_apart": int((marked == 0).any(axis=1).sum()) or None,
         }
         findings.append(Finding("judges-not-connected", "warning", values))
-    n_marks = rated.sums(None, SYSTEM)
-    severity = rated.sums(estimates.severity[rated.places[JUDGE]], SYSTEM) / np.maximum(n_marks, 1)
-    of_systems = estimates.effects[SYSTEM].std(ddof=1)
-    of_judges = severity[n_marks > 0].std(ddof=1)
-    if not (faulty or estimates.group.any()) and of_judges > of_systems:
-        values = {"judges": of_judges, "systems": of_systems}
-        findings.append(Finding("severities-exceed-systems", "warning", values))
-    for word, code in _STANDINGS.items():
-        labels = names[standing == word].tolist()
+        if values["n_apart"]:
+            warn(findings[-1])
+    named = {code: names[standing == word].tolist() for word, code in _STANDINGS.items()}
+    named["faulty-judges"] = faulty
+    named["judged-once"] = np.array(matrix.respondents)[n_marks == 1].tolist()
+    for code, labels in named.items():
         if labels:
             values = {"n": len(labels), "names": labels}
             findings.append(Finding(code, "warning", values))
-    if faulty:
-        values = {"n": len(faulty), "names": faulty}
-        findings.append(Finding("faulty-judges", "warning", values))
-    once = np.array(matrix.respondents)[n_marks == 1].tolist()
-    if once:
-        values = {"n": len(once), "names": once}
-        findings.append(Finding("judged-once", "warning", values))
     return findings
 
 
 def _preferred(
     rated: Ratings,
-    answers: Ratings,
+    compared: Ratings,
     level: Array,
     of_system: Places,
     favours: pd.DataFrame,
@@ -500,33 +491,34 @@ def _preferred(
 
     names = favours.index.unique("judge")
     families = favours.index.unique("family")
-    is_compared = pairs_of(answers.mark) > 0
-    np.fill_diagonal(is_compared, val=True)
-    share = rated.sums(None, SYSTEM, JUDGE) / np.maximum(rated.sums(None, SYSTEM), 1)[:, None]
     differences: dict[Any, dict[str, Any]] = {}
+    shares = rated.shares_of(None)
     tests = favours
     while True:
-        likely = surest(tests).drop(index=[*differences], errors="ignore")
-        if not len(likely) or likely["q_value"].iloc[0] > _FDR:
+        likely = surest(tests[tests["q_value"] <= _FDR])
+        likely = likely.drop(index=[*differences], errors="ignore")
+        if likely.empty:
             break
         name, family = pair = likely.index[0]
+        difference, q = likely[["difference", "q_value"]].iloc[0].tolist()
         judge = names.get_loc(name)
         is_member = of_system == families.get_loc(family)
-        difference = likely["difference"].iloc[0]
-        without = level - difference * share[:, judge] * is_member
+        without = level - difference * shares[:, judge] * is_member
         differences[pair] = {
             "judge": name,
             "family": family,
             "difference": float(favours["difference"][pair]),
-            "q": float(likely["q_value"].iloc[0]),
+            "q": q,
             "moved": int((rankdata(without) != rankdata(level)).sum()),
             "n": len(level),
         }
-        answers.mark[is_member[answers.places[SYSTEM]], judge] -= difference
-        tests = preferences(answers, level, of_system, favours.index)
+        system, _, of_judge = compared.places
+        compared.mark[is_member[system] & (of_judge == judge)] -= difference
+        tests = preferences(compared, level, of_system, favours.index)
     findings: dict[Any, Finding] = {}
     for (name, family), values in differences.items():
-        panel = names[is_compared[names.get_loc(name)]].tolist()
+        n_shared = compared.products(np.ones_like(compared.mark))[names.get_loc(name)]
+        panel = names[n_shared > 0].tolist()
         n_different = sum((member, family) in differences for member in panel)
         if 2 * n_different < len(panel):
             values["names"] = [name]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,73 +38,149 @@ _RIDGE = 1e-11  # Weight of a system or item, of its marks, where its level is a
 class Ratings:
     """Marks, and the places of their systems, items and judges."""
 
-    mark: Array  # (n,), or answers × judges, NaN where a judge did not mark the answer.
-    places: tuple[Places, ...]
+    mark: Array  # (n,)
+    places: Places  # (3, n)
     shape: tuple[int, int, int]
+
+    def chosen(self, which: Any, marks: Array) -> Ratings:
+        """Return some of these marks."""
+        return Ratings(marks[which], self.places[:, which], self.shape)
+
+    @cached_property
+    def by_judge(self) -> list[Places]:
+        """Numbers of the marks of each judge."""
+        smallest = np.min_scalar_type(self.shape[JUDGE])  # Small numbers are sorted at once.
+        order = np.argsort(self.places[JUDGE].astype(smallest), kind="stable")
+        ends = np.cumsum(self.sums(None, JUDGE))
+        return np.split(order, ends[:-1])
 
     def sums(self, values: Any, *facets: int) -> Array:
         """Sums of values over the marks of each system, item or judge, or of each pair of these."""
         shape = [self.shape[facet] for facet in facets]
-        cells = np.ravel_multi_index([self.places[facet] for facet in facets], shape)
+        cells = self.places[facets[0]]
+        for facet in facets[1:]:
+            cells = cells * self.shape[facet] + self.places[facet]
         return np.asarray(np.bincount(cells, values, math.prod(shape)).reshape(shape))
 
-    def by_answer(self, values: Array) -> Array:
-        """Sum of values over the marks of the same answer, at each mark."""
+    @cached_property
+    def answer(self) -> Any:
+        """Number of the answer of each mark."""
+        import pandas as pd
+
         system, item, _ = self.places
-        return np.asarray(self.sums(values, SYSTEM, ITEM)[system, item])
+        return pd.factorize(system * self.shape[ITEM] + item)[0]
+
+    def by_answer(self, values: Any) -> Array:
+        """Sum of values over the marks of the same answer, at each mark."""
+        return np.asarray(np.bincount(self.answer, values)[self.answer])
 
     @cached_property
     def n_marks(self) -> Array:
         """Number of marks of the answer, at each mark."""
-        return self.by_answer(np.ones_like(self.mark))
+        return self.by_answer(None)
 
-    @cached_property
-    def shares_of_judges(self) -> Array:
-        """Share of each judge in the mean mark of each system, (n_systems, n_judges)."""
-        shares = self.sums(1 / self.n_marks, SYSTEM, JUDGE)
-        return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1))
+    def shares_of(self, values: Any) -> Any:
+        """Share of each judge in the sum of values of each system, (n_systems, n_judges)."""
+        sums = self.sums(values, SYSTEM, JUDGE)
+        return sums / np.maximum(sums.sum(axis=1, keepdims=True), 1)
 
-    def answers(self, marks: Array) -> Ratings:
-        """Return the answers with several of these marks, as answers × judges."""
-        several = self.n_marks > 1
-        system, item, judge = (places[several] for places in self.places)
-        number = system * self.shape[ITEM] + item
-        _, first, answer = np.unique(number, return_index=True, return_inverse=True)
-        table = np.full((len(first), self.shape[JUDGE]), np.nan)
-        table[answer, judge] = marks[several]
-        return Ratings(table, (system[first], item[first]), self.shape)
+    def table(self, values: Array) -> Array:
+        """Values as answers × judges, with 0 where a judge has no mark."""
+        table = np.zeros((self.answer.max(initial=-1) + 1, self.shape[JUDGE]))
+        table[self.answer, self.places[JUDGE]] = values
+        return table
 
     def products(self, values: Array) -> Array:
         """Sums of products over pairs of marks of the same answer, by judge and judge."""
         is_alone = self.n_marks == 1
-        alone = self.sums(values**2 * is_alone, JUDGE)
-        table = np.nan_to_num(self.answers(values).mark)
-        return np.asarray(np.diag(alone) + table.T @ table)
+        several = self.chosen(~is_alone, values) if is_alone.any() else self
+        table = several.table(values[~is_alone])
+        return np.diag(self.sums(values**2 * is_alone, JUDGE)) + table.T @ table
 
 
-class Severity(NamedTuple):
-    """Estimates of the additive model."""
+@dataclass(frozen=True, eq=False)
+class Severity:
+    """Estimates of the additive model for one ρ, with systems and items swept out."""
 
+    ratings: Ratings
+    correlation: float
     severity: Array  # Of each judge, above 0 if its marks are lower.
-    variance: Array  # Of its error.
-    root: Array  # A root of the covariance of these errors, (n_judges, n_judges).
-    group: NDArray[np.integer]  # Judges of one group are compared by marks.
     effects: tuple[Array, Array]  # Of systems and of items.
+    inverse: Array  # Of the information on judges.
+    group: NDArray[np.integer]  # Judges of one group are compared by marks.
+    taken: Array  # What systems and items take of the judges.
+    scores: Array  # P times the residual.
     answer_variance: float  # What is the answer's own, NaN if no answer has two marks.
     noise_variance: float
+
+    @cached_property
+    def variance(self) -> Any:
+        """Variance of the error of each severity, clustered by system and by item.
+
+        The influence of an answer on a severity is the sum of its scores times the inverse, less
+        the sum of all its scores times what its system and its item take. Squares of the sums of
+        influences by system, and by item, add up, less those of answers, which are expanded.
+        Variances are so much wider that 1.96 standard errors are a 95 % interval by Student's t.
+        Its degrees of freedom are the effective number of systems, or of items, that the judge
+        marked, (Σn)²/Σn², less 1.
+
+        Where few answers compare judges, these fit them closely, and clusters say too little. The
+        variance is then that of the model.
+        """
+        from scipy.special import stdtrit
+
+        ratings = self.ratings
+        scores = self.scores
+        of_facets = np.split(self.taken, ratings.shape[:1])
+        answers = ratings.sums(scores, SYSTEM, ITEM)
+        of_answers = 2 * scores * ratings.by_answer(scores)
+        variances = -((self.inverse @ ratings.products(scores)) * self.inverse).sum(axis=1)
+        n_clusters = []
+        for facet, cells in ((SYSTEM, answers), (ITEM, answers.T)):
+            effects = of_facets[facet]
+            others = of_facets[1 - facet]
+            sums = []
+            for of_marks, of_cells in ((scores, cells), (of_answers, cells**2)):
+                influence = ratings.sums(of_marks, facet, JUDGE) @ self.inverse
+                influence -= of_cells @ others
+                influence -= of_cells.sum(axis=1, keepdims=True) * effects
+                sums.append(influence)
+            variances += (sums[0] ** 2 + effects * sums[1]).sum(axis=0)
+            n_marks = ratings.sums(None, facet, JUDGE)
+            total = n_marks.sum(axis=0)
+            n_clusters.append(total**2 / (n_marks**2).sum(axis=0))
+        n_free = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
+        wider = (1 + 1 / n_free) * (stdtrit(n_free, 0.975) / Z95) ** 2
+        total = np.nan_to_num(self.answer_variance) + self.noise_variance
+        of_model = total * (1 - self.correlation) * np.diag(self.inverse)
+        return np.maximum(variances * wider, of_model)
+
+    @cached_property
+    def errors_of_systems(self) -> Any:
+        """Errors of severities in the mean mark of each system, (n_systems, n_judges).
+
+        They are independent, correlate between judges as the model says, and add up to 0 over
+        judges, as severities do.
+        """
+        values, vectors = np.linalg.eigh(self.inverse)
+        of_model = np.diag(self.inverse)
+        widened = np.sqrt(self.variance / np.where(of_model > 0, of_model, np.inf))
+        root = widened[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+        shares = self.ratings.shares_of(1 / self.ratings.n_marks)
+        return shares @ (root - root.mean(axis=0))
 
 
 def severities(ratings: Ratings) -> Severity:
     """Estimate severities: with ρ = 0, and again with the ρ of the residuals."""
-    estimates = _given_correlation(ratings, 0.0)
+    estimates = _solved(ratings, 0.0)
     answer = estimates.answer_variance
-    if not answer > 0:
-        return estimates
-    correlation = answer / (answer + estimates.noise_variance)
-    return _given_correlation(ratings, min(correlation, _MOST_ALIKE))
+    if answer > 0:
+        correlation = answer / (answer + estimates.noise_variance)
+        estimates = _solved(ratings, min(correlation, _MOST_ALIKE))
+    return estimates
 
 
-def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
+def _solved(ratings: Ratings, correlation: float) -> Severity:
     from scipy.linalg import pinvh, solve
     from scipy.sparse.csgraph import connected_components
 
@@ -121,18 +197,17 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     of_systems, of_items = sums
     scale = 1 / np.maximum(cells.sum(axis=0), _RIDGE)
     scaled = cells * scale
-    diagonal = cells.sum(axis=1) * (1 + _RIDGE)
-    left = np.diag(np.maximum(diagonal, _RIDGE))
-    left -= scaled @ cells.T
+    diagonal = np.maximum(cells.sum(axis=1), _RIDGE) * (1 + _RIDGE)
+    left = np.diag(diagonal) - scaled @ cells.T
     systems = solve(left, of_systems - scaled @ of_items, assume_a="pos")
     items = scale[:, None] * (of_items - cells.T @ systems)
     swept = np.vstack([systems, items])
     taken = np.vstack(sums)[:, :-1].T @ swept
-    n_of_judges = np.diag(ratings.sums(None, JUDGE))
-    information = n_of_judges - ratings.products(np.sqrt(shared))
-    information -= taken[:, :-1]
+    information = np.diag(ratings.sums(None, JUDGE)) - taken[:, :-1]
+    if correlation:
+        information -= ratings.products(np.sqrt(shared))
     inverse: Any = pinvh(information, atol=_NULL * len(marks))
-    unknown = np.eye(len(inverse)) - information @ inverse
+    unknown = np.eye(len(inverse)) - information @ inverse  # Differences that no mark shows.
     apart = np.abs(unknown[:, None] - unknown).sum(axis=2)
     _, group = connected_components(apart < np.sqrt(_NULL))
     lenience = inverse @ (ratings.sums(marks, JUDGE) - taken[:, -1])
@@ -142,58 +217,21 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     for effect, places in zip((*effects, lenience), ratings.places, strict=True):
         residual -= effect[places]
     of_answer = ratings.by_answer(residual)
-    scores = residual - shared * of_answer
-    taken = swept[:, :-1] @ inverse
-    variance = _clustered(ratings, scores, taken, inverse)
     squares = residual @ residual
     n_free = len(marks) - sum(ratings.shape) + 2
-    total = squares / max(n_free, 1)
     n_pairs = (n_marks - 1).sum()
     products = residual @ of_answer - squares
     answer = max(products / n_pairs, 0.0) if n_pairs else np.nan
-    noise = max(total - np.nan_to_num(answer), 0.0)
-    # Where few answers compare judges, these fit them closely, and clusters say too little.
-    of_model = np.diag(inverse)
-    variance = np.maximum(variance, total * (1 - correlation) * of_model)
-    # Errors correlate as the model says, and add up to 0, as severities do.
-    values, vectors = np.linalg.eigh(inverse)
-    widened = np.sqrt(variance / np.where(of_model > 0, of_model, np.inf))
-    root = widened[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
-    root -= root.mean(axis=0)
-    return Severity(0.0 - lenience, variance, root, group, effects, answer, noise)
-
-
-def _clustered(ratings: Ratings, scores: Array, taken: Array, inverse: Array) -> Array:
-    """Variance of each severity, clustered by system and by item.
-
-    ``taken`` is what systems and items take of the judges. The influence of an answer on a severity
-    is the sum of its scores times the inverse, less the sum of all its scores times what its system
-    and its item take. Squares of the sums of influences by system, and by item, add up, less those
-    of answers, which are expanded. Variances are so much wider that 1.96 standard errors are a 95 %
-    interval by Student's t. Its degrees of freedom are the effective number of systems, or of
-    items, that the judge marked, (Σn)²/Σn², less 1.
-    """
-    from scipy.special import stdtrit
-
-    of_facets = np.split(taken, ratings.shape[:1])
-    answers = ratings.sums(scores, SYSTEM, ITEM)
-    of_answers = scores * ratings.by_answer(scores)
-    variances = -((inverse @ ratings.products(scores)) * inverse).sum(axis=1)
-    n_clusters = []
-    for facet, cells in ((SYSTEM, answers), (ITEM, answers.T)):
-        effects = of_facets[facet]
-        others = of_facets[1 - facet]
-        squares = cells**2
-        sums = ratings.sums(scores, facet, JUDGE) @ inverse
-        sums -= cells @ others
-        sums -= cells.sum(axis=1, keepdims=True) * effects
-        crossed = 2 * ratings.sums(of_answers, facet, JUDGE) @ inverse
-        crossed -= squares @ others
-        crossed -= squares.sum(axis=1, keepdims=True) * effects
-        variances += (sums**2 + effects * crossed).sum(axis=0)
-        n_marks = ratings.sums(None, facet, JUDGE)
-        total = n_marks.sum(axis=0)
-        n_clusters.append(total**2 / (n_marks**2).sum(axis=0))
-    n_free = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
-    wider = (1 + 1 / n_free) * (stdtrit(n_free, 0.975) / Z95) ** 2
-    return np.asarray(np.maximum(variances, 0.0) * wider)
+    noise = max(squares / max(n_free, 1) - np.nan_to_num(answer), 0.0)
+    return Severity(
+        ratings=ratings,
+        correlation=correlation,
+        severity=0.0 - lenience,
+        effects=effects,
+        inverse=inverse,
+        group=group,
+        taken=swept[:, :-1] @ inverse,
+        scores=residual - shared * of_answer,
+        answer_variance=answer,
+        noise_variance=noise,
+    )

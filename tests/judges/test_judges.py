@@ -93,11 +93,11 @@ def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas():
     marks, _ = ratings(lambda g, shape: g.random(shape) < 0.3, 1, n=8)
     system, item, judge = (pd.factorize(marks[name])[0] for name in ("model", "item", "judge"))
     places = system, item, judge
-    rated = Ratings(marks["score"].to_numpy() / 5, places, (8, 40, 3))
+    rated = Ratings(marks["score"].to_numpy() / 5, np.stack(places), (8, 40, 3))
     found = severities(rated)
     answer = system * 40 + item
     same = answer[:, None] == answer
-    first = severities.__globals__["_given_correlation"](rated, 0.0)
+    first = severities.__globals__["_solved"](rated, 0.0)
     share = first.answer_variance / (first.answer_variance + first.noise_variance)
     precision = np.linalg.inv(np.where(same, share, 0.0) + (1 - share) * np.eye(len(same)))
     design = np.hstack([np.eye(size)[at] for size, at in zip(rated.shape, places, strict=True)])
@@ -136,7 +136,7 @@ def test_one_answer_of_two_judges_says_little_about_their_severities():
         system, item, judge = (np.append(a, b) for a, b in ((system, 0), (item, 0), (judge, 1)))
         mark = quality[system, item] + np.where(judge == 1, 0.6, -0.6)
         mark += g.normal(0, 0.5, size=len(mark))
-        found = severities(Ratings(mark, (system, item, judge), (20, 30, 2)))
+        found = severities(Ratings(mark, np.stack([system, item, judge]), (20, 30, 2)))
         held.append(abs(found.severity[0] - 0.6) < Z95 * found.variance[0] ** 0.5)
     assert np.mean(held) >= 0.8
 
