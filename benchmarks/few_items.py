@@ -50,7 +50,7 @@ def _read(name, data):
         return None, None
     table = table[~table.duplicated()]
     whole = irtkit.fit(ResponseMatrix.from_frame(table), standard_errors=False)
-    family = linked(whole, irtkit.similar_respondents(whole))
+    family = linked(whole.respondent_labels, irtkit.similar_respondents(whole))
     if name == "nlu_commonsenseqa":
         family = _joined(family, [label.rsplit("_", 1)[0] for label in table.index])
     if name == "aid_optdigits":

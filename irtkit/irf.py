@@ -426,15 +426,13 @@ class ItemParameters:
         s = logistic(self._logits(abilities))
         return self.guessing + (1 - self.guessing) * s
 
-    def narrow_probability(self, abilities: ArrayLike) -> NDArray[np.float32]:
+    def narrow_probability(self, abilities: ArrayLike) -> NDArray[Any]:
         """The same in 32 bits, to 1e-7 and in a quarter of the time: σ(2z) = (1 + tanh z)/2."""
         if self.steps is not None:
             return self.probability(abilities).astype(np.float32)
-        z = self._logits(abilities, np.float32)
-        z /= 2
-        np.tanh(z, out=z)
-        wrong = (1 - self.guessing.astype(np.float32)) / 2
-        return 1 - wrong + wrong * z
+        sign = np.tanh(self._logits(abilities, np.float32) / 2)
+        half = (1 - self.guessing.astype(np.float32)) / 2
+        return 1 - half + half * sign
 
     def variance(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Variance of this share of each ability (rows) on each item (columns)."""

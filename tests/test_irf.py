@@ -21,6 +21,15 @@ def test_probability_stays_finite_where_exponentials_overflow():
     assert np.isfinite(items.information([-1.0, 0.0, 1.0])).all()
 
 
+@pytest.mark.parametrize("guessing", [0.0, 0.25])
+def test_probability_in_32_bits_is_the_same_to_seven_digits(guessing):
+    items = ItemParameters([0.5, -1.2, 3.0], [0.0, 0.7, -400.0], [guessing] * 3)
+    abilities = np.linspace(-4, 4, 9)
+    narrow = items.narrow_probability(abilities)
+    assert narrow.dtype == np.float32
+    assert narrow == pytest.approx(items.probability(abilities), abs=2e-7)
+
+
 def test_information_is_the_squared_derivative_over_the_variance():
     items = ItemParameters.from_difficulty([1.3, -0.7, 2.0], [0.5, -1.0, 0.0], [0.2, 0.0, 0.1])
     step = 1e-5

@@ -204,7 +204,7 @@ def _chosen(
 ) -> tuple[_Asked, Finding]:
     """Structure and number of abilities that predict held-out answers best, with a finding."""
     n, n_items = cells.y.shape
-    first_of_family = linked(single, alike_pairs(single, USUAL_EXCESS))
+    first_of_family = linked(single.respondent_labels, alike_pairs(single, USUAL_EXCESS))
     _, families = np.unique(first_of_family, return_inverse=True)
     few_families = families.max() + 1 < number.CHOICE.fewest_families
     if n < number.CHOICE.fewest_systems or few_families or n_items < 6:

@@ -241,7 +241,7 @@ def family_names(
     if isinstance(families, str) and families == SIMILAR:
         if pairs is None:
             pairs = alike_pairs(result, USUAL_EXCESS)
-        codes = linked(result, pairs)
+        codes = linked(labels, pairs)
         first = np.unique(codes, return_index=True)[1]
         return [labels[k] for k in first[codes]]
     names = by_label("families", families, labels, result.responses, "family")
@@ -251,21 +251,20 @@ def family_names(
 def family_codes(result: Expecting, families: Any) -> NDArray[np.int64]:
     """Number the family of every respondent. One without a family is its own family."""
     if isinstance(families, str) and families == SIMILAR:
-        return linked(result, alike_pairs(result, USUAL_EXCESS))
+        return linked(result.respondent_labels, alike_pairs(result, USUAL_EXCESS))
     members = []
     for name, label in zip(family_names(result, families), result.respondent_labels, strict=True):
         members.append(f"system {label}" if name is None else f"of {name}")
     return np.unique(members, return_inverse=True)[1]
 
 
-def linked(result: Expecting, pairs: pd.DataFrame) -> NDArray[np.int64]:
-    """Number the families of all respondents whom pairs link."""
+def linked(labels: tuple[str, ...], pairs: pd.DataFrame) -> NDArray[np.int64]:
+    """Number the families of all labels that pairs, in the first two columns, link."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    n = len(result.respondent_labels)
-    place = {label: k for k, label in enumerate(result.respondent_labels)}
-    first = pairs["respondent"].map(place)
-    second = pairs["other"].map(place)
-    links = coo_array((np.ones(len(pairs)), (first, second)), shape=(n, n))
+    n = len(labels)
+    place = {label: k for k, label in enumerate(labels)}
+    ends = [pairs.iloc[:, k].map(place) for k in (0, 1)]
+    links = coo_array((np.ones(len(pairs)), ends), shape=(n, n))
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)

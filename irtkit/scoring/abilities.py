@@ -13,6 +13,7 @@ the nodes next to it, or the ends found since, it is replaced by bisection.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from scipy.special import ndtr, ndtri
 
 from irtkit.calibration.search import GridSchedule
 from irtkit.data.patterns import float_blocks
-from irtkit.irf import Curves, curvatures, level_curves, logistic
+from irtkit.irf import curvatures, curves_of, level_curves, logistic
 from irtkit.quadrature.nodes import lagrange_weights
 from irtkit.quadrature.posterior import (
     ItemCurves,
@@ -33,6 +34,8 @@ from irtkit.quadrature.posterior import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters
     from irtkit.scoring.scores import MethodName
@@ -155,19 +158,7 @@ def _highest(
     high = theta[highest + ~at_end]
     cells = _dense(right)
     answers = cells, np.ones_like(cells) if tried is None else _dense(tried)
-    ability = low
-    slope = _slope(method, items, ability, *answers)
-    step = (high - low) / 2
-    while step.any():
-        last_slope = slope
-        ability = ability + step
-        slope = _slope(method, items, ability, *answers)
-        low = np.where(slope > 0, ability, low)
-        high = np.where(slope > 0, high, ability)
-        secant = ability + step * slope / (last_slope - slope)
-        inside = (low <= secant) & (secant <= high)
-        target = np.where(inside, secant, (low + high) / 2)
-        step = np.where(np.abs(step) > _LAST_STEP, target - ability, 0)
+    ability = _maximum(partial(_slope, method, items, *answers), low, high)
     se = 1 / np.sqrt(np.maximum(_information(method, items, ability, *answers), 0))
     bounds = [ability + ndtri(tail) * se for tail in tails]
     if method == "MAP":
@@ -194,13 +185,31 @@ def _highest(
     return [ability, se, *bounds], at_end & ~unknown
 
 
+def _maximum(slope_at: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """Zero of a falling slope between two abilities, by secants, (n,)."""
+    ability = low
+    slope = slope_at(ability)
+    step = (high - low) / 2
+    while step.any():
+        last_slope = slope
+        ability = ability + step
+        slope = slope_at(ability)
+        low = np.where(slope > 0, ability, low)
+        high = np.where(slope > 0, high, ability)
+        secant = ability + step * slope / (last_slope - slope)
+        inside = (low <= secant) & (secant <= high)
+        target = np.where(inside, secant, (low + high) / 2)
+        step = np.where(np.abs(step) > _LAST_STEP, target - ability, 0)
+    return ability
+
+
 def _dense(cells: Any) -> Array:
     """Cells of an array that may be sparse."""
     return cells if isinstance(cells, np.ndarray) else np.asarray(cells.toarray())
 
 
 def _slope(
-    method: MethodName, items: ItemParameters, theta: Array, right: Array, tried: Array
+    method: MethodName, items: ItemParameters, right: Array, tried: Array, theta: Array
 ) -> Array:
     """Derivative of what a method maximises, (n,).
 
@@ -234,10 +243,8 @@ def _information(
         answered = np.where(items.top == 1, tried, tried > 0)
         information = (items.information(theta) * answered).sum(axis=1)
     else:
-        c = items.guessing
-        s = logistic(np.multiply.outer(theta, items.discrimination) + items.intercept)
-        curves = Curves(s, c + (1 - c) * s, c)
-        information = curvatures(curves, tried, right)[0] @ items.discrimination**2
+        by_logit = curvatures(curves_of(items.items, theta), tried.T, right.T)[0]
+        information = items.discrimination**2 @ by_logit
     return np.asarray(information + (method == "MAP"))
 
 

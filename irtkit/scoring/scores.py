@@ -592,8 +592,6 @@ def sets_asked(
     """
     if not some_left.any():
         return [], np.empty((patterns.n, 0))
-    if (n_asked == patterns.n_items).all():
-        return [np.arange(patterns.n_items)], np.ones((patterns.n, 1))
     generator = np.random.default_rng(0)
     weights = generator.integers(1, 2**40, patterns.n_items).astype(np.float64)
     parts = float_blocks(patterns, complete=False)

@@ -39,7 +39,7 @@ import numpy as np
 
 from irtkit.calibration.composites import composite_of_all
 from irtkit.checks import check_whole, counted
-from irtkit.data.families import agreeing_pairs
+from irtkit.data.families import agreeing_pairs, linked
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.diagnostics.reliability import Along
 from irtkit.findings import LEGENDS, Finding, Remedy
@@ -506,15 +506,7 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
 
 def _groups(pairs: pd.DataFrame, labels: pd.Index) -> NDArray[np.object_]:
     """First item of the group of near-duplicates of every item, empty if it has none."""
-    import pandas as pd
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    first_item, other = (labels.get_indexer(pd.Index(pairs[name])) for name in ("item", "other"))
-    links = coo_array(
-        (np.ones(len(first_item)), (first_item, other)), shape=(len(labels), len(labels))
-    )
-    group = connected_components(links, directed=False)[1]
+    group = linked(tuple(labels), pairs)
     _, first, size = np.unique(group, return_index=True, return_counts=True)
     names = labels.to_numpy(dtype=object)[first]
     return np.where(size[group] > 1, names[group], "")

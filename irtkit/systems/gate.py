@@ -22,7 +22,7 @@ from irtkit.findings import Finding
 from irtkit.fitting import responses_for
 from irtkit.printed import Printed, Shown, two_digits
 from irtkit.scoring.scores import chosen_items
-from irtkit.systems.paired import items_needed, tail
+from irtkit.systems.paired import items_needed, t_distribution
 from irtkit.systems.scores import Shares, numbered_clusters
 from irtkit.threads import one_thread
 
@@ -253,7 +253,6 @@ def _judged(
     least_se = max(w * max_drop - max_drop**2, 0.0) ** 0.5
     high = min(max(high, bound), 1.0)
     beyond = (drop.value - max_drop) / drop.se
-    p_beyond = float(tail(drop.df, beyond))
     needed = items_needed(
         max(drop.se * n_items**0.5, least_se),
         drop.value - max_drop,
@@ -273,7 +272,7 @@ def _judged(
         drop=drop.value,
         low=float(low),
         high=float(high),
-        p_value=p_beyond if beyond > 0 else 1 - p_beyond,
+        p_value=float(t_distribution(drop.df, -beyond)),
         verdict=verdict,
         items_needed=float(needed),
     )

@@ -49,7 +49,7 @@ class Estimate(NamedTuple):
     def p_value(self) -> Any:
         """Two-sided, of a mean of 0, NaN without an item."""
         t = np.asarray(self.value / self.se)
-        return np.where(np.isnan(t), np.nan, 2 * tail(self.df, np.nan_to_num(t)))[()]
+        return np.where(np.isnan(t), np.nan, 2 * t_distribution(self.df, -np.abs(t)))[()]
 
 
 def mean_of(values: Array, step: float = 1.0) -> Estimate:
@@ -68,8 +68,8 @@ def correction(n_clusters: Any) -> Any:
     return n_clusters / np.maximum(n_clusters - 1, 1)
 
 
-def tail(df: Any, t: Any) -> Any:
-    """P(T > |t|) of Student's t, a half without degrees of freedom.
+def t_distribution(df: Any, t: Any) -> Any:
+    """P(T < t) of Student's t, a half without degrees of freedom.
 
     From 50 degrees of freedom on it is Hill's expansion (1970, *CACM* 13, 617-619), whose error is
     below 1e-13. It takes a tenth of the time.
@@ -78,13 +78,13 @@ def tail(df: Any, t: Any) -> Any:
 
     if not np.all(np.asarray(df) >= 50):
         estimated = np.asarray(df) > 0
-        return np.where(estimated, stdtr(np.where(estimated, df, 1), -np.abs(t)), 0.5)
+        return np.where(estimated, stdtr(np.where(estimated, df, 1), t), 0.5)
     a = df - 0.5
     b = 48 * a**2
     y = a * np.log1p(t**2 / df)
     series = ((-0.4 * y - 3.3) * y - 24) * y - 85.5
     deviate = np.sqrt(y) * (1 + (y + 3 + series / (0.8 * y**2 + 100 + b)) / b)
-    return ndtr(-deviate)
+    return ndtr(np.copysign(deviate, t))
 
 
 def t_quantile(df: Any, level: float) -> Any:

@@ -31,7 +31,7 @@ from irtkit.irf import NORMAL_POINTS
 from irtkit.responses.labels import by_label, is_missing_label, values_by_label
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import chosen_items, score_table
-from irtkit.systems.paired import Estimate, correction, tail
+from irtkit.systems.paired import Estimate, correction, t_distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,8 +174,7 @@ class Scores:
         """Posterior probability that the first of each pair has the higher true score."""
         kept = 1 / (1 + difference.se**2 / self.spread)
         t = difference.value * np.sqrt(kept) / difference.se
-        beyond = tail(difference.df, t)
-        return np.asarray(np.where(t > 0, 1 - beyond, beyond))
+        return np.asarray(t_distribution(difference.df, t))
 
     @cached_property
     def spread(self) -> float:
@@ -344,6 +343,7 @@ def answers_by_component(
 
 def table_of_scores(result: FitResult, level: float | None = None) -> pd.DataFrame:
     """Table of respondents with their expected scores, and intervals if there is a level."""
+    import pandas as pd
     from scipy.special import ndtri
 
     patterns = result.patterns
@@ -355,39 +355,29 @@ def table_of_scores(result: FitResult, level: float | None = None) -> pd.DataFra
         )
     if not n:
         raise ValueError("result lacks a real system with a response to rank")
-    table = _given_severities(result, level)
-    reach = ndtri((1 + (level or 0.95)) / 2)
+    deviate = ndtri((1 + (level or 0.95)) / 2)
+    if result.several is not None:
+        table = result.respondents
+        score, error = result.several.scores(result)
+        table["expected_score"] = score
+        table["expected_score_low"] = np.maximum(score - deviate * error, 0)
+        table["expected_score_high"] = np.minimum(score + deviate * error, 1)
+    elif patterns.complete:
+        scores = dict.fromkeys(_SCORES, result.counts.accuracy)
+        table = pd.DataFrame(scores) if level is None else result.respondents.assign(**scores)
+    else:
+        # misfit is for intervals only, and not for systems beyond the calibrated ones
+        filled = level and not all_answered(patterns)
+        items: Any = items_for_scores(result) if filled else calibrated_items(result)
+        items = replace(items, best=None)
+        table, _ = score_table(result.saved_responses, items, level=level or 0.95)
     shared = shared_errors(result, range(len(table)))
     if level is not None and shared.shape[1]:
-        of_judges = reach * np.linalg.norm(shared, axis=1)
+        of_judges = deviate * np.linalg.norm(shared, axis=1)
         score, low, high = (table[name] for name in _SCORES)
         table["expected_score_low"] = np.maximum(score - np.hypot(score - low, of_judges), 0)
         table["expected_score_high"] = np.minimum(score + np.hypot(high - score, of_judges), 1)
     return table
-
-
-def _given_severities(result: FitResult, level: float | None) -> pd.DataFrame:
-    """The table without the errors that systems share."""
-    import pandas as pd
-    from scipy.special import ndtri
-
-    patterns = result.patterns
-    if result.several is not None:
-        table = result.respondents
-        score, error = result.several.scores(result)
-        reach = ndtri((1 + (level or 0.95)) / 2) * error
-        table["expected_score"] = score
-        table["expected_score_low"] = np.maximum(score - reach, 0)
-        table["expected_score_high"] = np.minimum(score + reach, 1)
-        return table
-    if patterns.complete:
-        accuracy = result.counts.accuracy
-        scores = dict.fromkeys(_SCORES, accuracy)
-        return pd.DataFrame(scores) if level is None else result.respondents.assign(**scores)
-    # misfit is for intervals only, and not for systems beyond the calibrated ones
-    filled = level and not all_answered(patterns)
-    items: Any = items_for_scores(result) if filled else calibrated_items(result)
-    return score_table(result.saved_responses, replace(items, best=None), level=level or 0.95)[0]
 
 
 def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
@@ -416,12 +406,11 @@ def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
         errors = np.nan_to_num(result.standard_errors[estimated][:, [0, 3]])
         roots = errors[:, :, None] * np.eye(2)
 
-        def expected(systems: slice) -> Array:
-            nodes = [
+        def expected(systems: slice) -> Any:
+            return sum(
                 weight * items.probability(ability[systems] + node * ability_se[systems])
                 for node, weight in NORMAL_POINTS
-            ]
-            return np.asarray(np.sum(nodes, axis=0))
+            )
 
     correlation = result.settings.trial_correlation or 0.0
     worth = chosen.score_worth(correlation)

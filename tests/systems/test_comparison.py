@@ -5,10 +5,16 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest, ttest_rel
+from scipy.stats import binomtest, t, ttest_rel
 
 import irtkit
-from irtkit.systems.paired import items_needed, mean_of, power_of, wilson_interval
+from irtkit.systems.paired import (
+    items_needed,
+    mean_of,
+    power_of,
+    t_distribution,
+    wilson_interval,
+)
 from tests.crowds import crowd
 
 
@@ -149,6 +155,13 @@ def test_the_error_of_a_mean_is_the_textbook_one():
     assert found.df == 49
     assert mean_of(np.zeros(20)).p_value == 1
     assert mean_of(np.zeros(20)).se == pytest.approx((20 / 19) ** 0.5 / 20)  # some error is left
+
+
+@pytest.mark.parametrize("df", [1, 20, 50, 51, 300, 5000])
+def test_probabilities_of_students_t_are_those_of_scipy(df):
+    deviates = np.linspace(-30, 30, 1001)
+    expected = t.cdf(deviates, df)
+    assert t_distribution(df, deviates) == pytest.approx(expected, rel=1e-12, abs=1e-13)
 
 
 def test_the_interval_of_a_share_is_wilsons():
