@@ -1,6 +1,5 @@
 """Measures of difficulty side by side, predictions, and agreement of ranks and raters."""
 
-import math
 import sys
 import warnings
 
@@ -11,18 +10,16 @@ from scipy import stats
 from scipy.stats import t
 
 import irtkit
-from irtkit.data.near_duplicates import NearDuplicates
-from irtkit.difficulty import compare_difficulties, held_out, held_out_predictions, spearman_score
+from irtkit.difficulty import compare_difficulties, held_out_predictions, spearman_score
 from irtkit.difficulty.agreement import fleiss_kappa
 from irtkit.difficulty.comparison import (
-    errors_needed,
     measures,
     of_predictions,
     of_ranks,
     orders,
     ranked_systems,
 )
-from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, same_order, spearman
+from irtkit.difficulty.rank_agreement import levels, rank_agreement, spearman
 from irtkit.irf import ItemParameters
 
 pytestmark = pytest.mark.filterwarnings(
@@ -184,33 +181,6 @@ def test_systems_that_answered_harder_items_pass_those_with_more_right():
     assert findings[0].values["n"] == ranked["passes"].sum()
 
 
-def test_only_differences_beyond_error_count():
-    respondents = pd.DataFrame(
-        {
-            "ability": [0.0, 1.0, 0.0, 1.0],
-            "posterior_sd": [0.3, 0.2, 0.1, 0.1],
-            "accuracy": [0.6, 0.5, 0.6, 0.6],
-            "n_responses": 100,
-            "synthetic": False,
-        },
-        index=pd.Index(list("abcd"), name="respondent"),
-    )
-    ranked = ranked_systems(respondents, None).loc[list("abcd")]
-    # b is 2.77 errors above a, 4.47 above c; d has no fewer right than they
-    assert ranked["passes"].tolist() == [0, 2, 0, 0]
-    assert ranked["passed_by"].tolist() == [1, 0, 1, 0]
-    assert ranked["rank_by_accuracy"].tolist() == [2, 4, 2, 2]
-    assert ranked["rank_by_ability"].tolist() == [3.5, 1.5, 3.5, 1.5]
-    wider = ranked_systems(respondents.assign(posterior_sd=[0.35, 0.2, 0.1, 0.1]), None)
-    assert wider.loc["b", "passes"] == 1
-
-
-def test_few_independent_systems_need_larger_differences():
-    for n, effective, needed in ((1000, 1000, 2.58), (8, 8, 3.50), (40, 10, 2 * 3.25)):
-        found = errors_needed(NearDuplicates(n, effective, 1.0, np.arange(0)))
-        assert found == pytest.approx(needed, abs=0.01)  # Student's t of one system fewer
-
-
 def test_near_duplicates_move_no_system_and_their_part_in_a_gain_is_named():
     generator = np.random.default_rng(10)
     items = ItemParameters.from_difficulty(np.ones(300), generator.normal(size=300))
@@ -262,12 +232,6 @@ def test_no_response_takes_part_in_its_own_prediction():
         assert not table.loc["2PL", "gain"] > 2 * table.loc["2PL", "gain_se"]
 
 
-def test_synthetic_respondents_are_left_out(responses):
-    with_synthetic = irtkit.add_synthetic(responses, ("always-right", "always-wrong"))
-    one, other = (held_out_predictions(r, [], folds=2) for r in (responses, with_synthetic))
-    np.testing.assert_array_equal(one, other)
-
-
 def test_what_cannot_be_divided_is_refused(responses):
     with pytest.raises(ValueError, match="folds"):
         held_out_predictions(responses, [], folds=1)
@@ -275,32 +239,6 @@ def test_what_cannot_be_divided_is_refused(responses):
         held_out_predictions(irtkit.ResponseMatrix([[1, 0]]), [])
     with pytest.raises(TypeError, match="models must be a list"):
         held_out_predictions(responses, "2PL")
-
-
-def test_the_error_of_a_gain_holds_what_respondents_and_items_have_in_common():
-    generator = np.random.default_rng(0)
-    rows, columns, cells = 0.02, 0.03, 0.05
-    means, errors, ones, undecided = [], [], np.ones((30, 40)), np.full((30, 40), -1.0)
-    for _ in range(200):
-        gain = 0.1 + rows * generator.normal(size=(30, 1)) + columns * generator.normal(size=40)
-        gain = gain + cells * generator.normal(size=(30, 40))
-        scores = held_out._Scores(gain.shape)
-        scores.add(np.arange(30), ones, None, np.exp(gain - 1), undecided)
-        row = scores.row(1)
-        means.append(row["gain"])
-        errors.append(row["gain_se"])
-    true = np.sqrt(rows**2 / 30 + columns**2 / 40 + cells**2 / 1200)
-    # 200 draws tell an SD to 5 %
-    assert np.std(means) == pytest.approx(true, rel=0.15)
-    assert np.mean(errors) == pytest.approx(true, rel=0.1)
-
-
-# Claims about rank correlations and Spearman scores, with SciPy and theory as referees
-def test_levels_tie_rounding_errors_and_infinite_values():
-    assert levels([2.0, -1.0, 2.0, 5.5]).tolist() == [1, 0, 1, 2]
-    assert levels([0.1 + 0.2, 0.3, 0.3 + 1e-4, 1e6, 1e6 + 0.5]).tolist() == [0, 0, 1, 2, 2]
-    assert levels([np.inf, 1e9, -np.inf, 0.0, np.inf]).tolist() == [3, 2, 0, 1, 3]
-    assert n_tied(levels([1, 1, 2, 3, 3, 3])) == 5
 
 
 def test_correlations_agree_with_scipy():
@@ -337,11 +275,6 @@ def test_measures_without_order_give_nan_as_correlation(values):
     assert np.isnan([rho, *jittered]).all()
 
 
-def test_same_order_means_that_no_pair_is_turned_round():
-    assert same_order(levels([1, 1, 2, 3]), levels([0, 2, 2, 2]))
-    assert not same_order(levels([1, 1, 2, 3]), levels([0, 2, 1, 2]))
-
-
 # Spearman scores. The draws give the stored values of ρ. Those behind the stored values for filled,
 # tied and yes-no predictions are not known.
 GENERATOR = np.random.default_rng(0)
@@ -372,15 +305,6 @@ def test_jitter_is_not_neutral_for_a_coarse_predictor():
     assert jittered.std() == pytest.approx(0.020, abs=0.008)
     # the first 2,000 draws of default_rng(0) are the labels: as noise they would order the ties
     assert jittered.max() < 0.25
-
-
-@pytest.mark.parametrize("n_levels", [2, 10])
-def test_the_mean_with_jitter_is_rho_times_the_ratio_of_spreads(n_levels):
-    cuts = np.quantile(PREDICTIONS, np.arange(1, n_levels) / n_levels)
-    coarse = np.digitize(PREDICTIONS, cuts)
-    rho, jittered = spearman_score(coarse, LABELS, jitter_runs=200, jitter=1e-4)
-    ratio = stats.rankdata(coarse).std() / np.arange(2000).std()
-    assert abs(jittered.mean() - rho * ratio) < 4 * jittered.std() / math.sqrt(200)
 
 
 def test_series_are_matched_by_label_as_text():

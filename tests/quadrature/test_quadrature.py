@@ -11,7 +11,6 @@ from irtkit.irf import Items
 from irtkit.quadrature import Grid, NodeDensity, engines, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine, engine_of, posterior_weights
-from irtkit.quadrature.levels import LevelEngine
 
 # Both engines against the definition, against each other, and on adaptive nodes
 ENGINES = [NumpyEngine, JaxEngine]
@@ -134,29 +133,6 @@ def test_engines_agree(model, missing, trials, synthetic, interpolated):
         assert expected == pytest.approx(value, abs=1e-9)
 
 
-@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
-@pytest.mark.parametrize("interpolated", [False, True])
-def test_sparse_rows_give_what_dense_ones_give(model, missing, trials, interpolated):
-    drawn_responses, items = drawn(model, missing, trials, n_items=150)
-    responses = add_synthetic(drawn_responses, ("always-right", "always-wrong"))
-    arrays = as_arrays(items)
-    nodes = NodeDensity.of(arrays, 8.0, 1.0, share=float(interpolated)).nodes(2)
-    dense = NumpyEngine(patterns_of(responses, synthetic_is_real=False))
-    few = engine_of(
-        patterns_of(responses.to_sparse(), synthetic_is_real=False), with_guessing=model == "3PL"
-    )
-    for exact, error in ((True, 1e-8), (False, 1e-4)):
-        expected = dense.sums(arrays, grid_of(nodes), exact=True)
-        for one, other in zip(few.sums(arrays, grid_of(nodes), exact=exact), expected, strict=True):
-            assert one == pytest.approx(other, abs=error)
-    for one, other in zip(
-        few.posteriors(arrays, grid_of(nodes)),
-        dense.posteriors(arrays, grid_of(nodes)),
-        strict=True,
-    ):
-        assert one == pytest.approx(other, abs=1e-9)
-
-
 def test_numpy_computes_large_matrices_where_jax_is_not_installed(monkeypatch):
     patterns = patterns_of(drawn("3PL", 0.3, 1)[0], synthetic_is_real=False)
     monkeypatch.setattr(engines, "_MANY_CELLS", 1)
@@ -186,35 +162,6 @@ def test_frequencies_give_the_sums_of_repeated_rows(engine, model, missing, tria
         assert np.repeat(found, times) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)
-def test_multiplicities_give_the_sums_of_repeated_columns(engine, model, missing, trials):
-    responses, items = drawn(model, missing, trials)
-    distinct = patterns_of(responses, synthetic_is_real=False)
-    times = np.random.default_rng(1).integers(1, 4, 12)
-    place = np.repeat(np.arange(12), times)
-    repeated, arrays = distinct.with_columns(place), as_arrays(items)
-    counted = distinct.with_weights(distinct.frequency, times.astype(float))
-    nodes = NodeDensity.of(arrays, 8.0, 1.0, times, share=10.0).nodes(2)
-    assert nodes.interpolation is not None
-    expected = engine(repeated).sums(arrays.chosen(place), grid_of(nodes), exact=True)
-    found = engine(counted).sums(arrays, grid_of(nodes), exact=True)
-    assert found.log_marginal == pytest.approx(expected.log_marginal, abs=1e-9)
-    assert found.node_mass == pytest.approx(expected.node_mass, abs=1e-9)
-    # a derivative is that by the parameter that all copies share
-    by_item, information = np.zeros_like(found.gradient), np.zeros_like(found.information)
-    np.add.at(by_item, place, expected.gradient)
-    np.add.at(information, place, expected.information)
-    assert found.gradient == pytest.approx(by_item, abs=1e-8)
-    assert found.information == pytest.approx(information, abs=1e-8)
-    pairs = zip(
-        engine(counted).posteriors(arrays, grid_of(nodes)),
-        engine(repeated).posteriors(arrays.chosen(place), grid_of(nodes)),
-        strict=True,
-    )
-    for one, other in pairs:
-        assert one == pytest.approx(other, abs=1e-9)
-
-
 @pytest.mark.parametrize("negative", [False, True])
 def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(negative):
     generator = np.random.default_rng(11)
@@ -237,24 +184,6 @@ def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(negat
         assert found == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.parametrize("model", ["GPCM", "GRM"])
-def test_levels_have_the_sums_of_right_and_wrong_in_every_group(model):
-    g = np.random.default_rng(4)
-    cells = g.integers(-1, 2, (30, 6)).astype(np.int8)
-    patterns = Patterns(cells, None, g.choice([0, 2, 3], 30))
-    nodes = fixed_nodes(31, 5.0)
-    weights = np.stack([nodes.normal_log_weights(1.0, mean) for mean in (0.0, 0.0, 1.0, -1.0)])
-    grid = Grid(nodes, weights)
-    slope, intercept = g.normal(1, 0.3, 6), g.normal(size=6)
-    plain = NumpyEngine(patterns).sums(Items(slope, intercept), grid, exact=True)
-    engine = LevelEngine(patterns, model, marks=np.zeros(6, bool))
-    sums = engine.sums(engine.items(slope, intercept[:, None]), grid)
-    assert sums.log_marginal.sum() == pytest.approx(plain.log_marginal.sum())
-    assert sums.node_mass == pytest.approx(plain.node_mass, abs=1e-9)
-    assert sums.gradient == pytest.approx(plain.gradient, abs=1e-9)
-    assert sums.information == pytest.approx(plain.information, abs=1e-9)
-
-
 # Nodes that follow the items, and item curves carried from points to nodes
 REACH = 8.0
 
@@ -269,17 +198,6 @@ def exam(n_items, steep=None):
 
 def integral(nodes, log_values):
     return float(logsumexp(log_values + nodes.log_width))
-
-
-@pytest.mark.parametrize(("n_items", "refine"), [(1, 1), (40, 2), (5000, 1)])
-def test_the_normal_distribution_keeps_its_moments(n_items, refine):
-    nodes = NodeDensity.of(exam(n_items), REACH, 1.0).nodes(refine)
-    assert integral(nodes, norm.logpdf(nodes.theta)) == pytest.approx(0.0, abs=1e-9)
-    weights = np.exp(nodes.normal_log_weights(1.0))
-    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
-    assert weights @ nodes.theta == pytest.approx(0.0, abs=1e-9)
-    assert weights @ nodes.theta**2 == pytest.approx(1.0, abs=1e-9)
-    assert np.exp(nodes.normal_log_weights(1.0, 0.3)) @ nodes.theta == pytest.approx(0.3, abs=1e-9)
 
 
 @pytest.mark.parametrize("grid", [(61, 6.0), (60, 6.0), (3, 1.0)])

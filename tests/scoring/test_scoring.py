@@ -12,7 +12,6 @@ from scipy.special import expit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, link, score, simulate_responses
-from irtkit.capabilities import UnsuitableDataError
 from irtkit.findings import IRTWarning
 from irtkit.irf import softplus
 from irtkit.scoring import LINKS, items_for_scores
@@ -218,18 +217,6 @@ def test_items_that_do_not_go_with_responses_are_refused(items, message):
         score(ResponseMatrix([[1]], items=["q1"]), items)
 
 
-@pytest.mark.parametrize("method", ["EAP", "MAP", "ML", "WLE"])
-def test_trials_that_repeat_each_other_tell_nothing_more(method):
-    right = simulate_responses(spread(20), np.linspace(-1, 1, 60), seed=0).values
-    ten = ResponseMatrix.from_counts(10 * right, 10 * np.ones_like(right))
-    alike, apart = (fit(ten.with_trial_correlation(share), "1PL") for share in (1.0, 0.0))
-    columns = ["ability", "ability_se"]
-    once, repeated = (score(one, alike, method)[columns] for one in (ResponseMatrix(right), ten))
-    np.testing.assert_allclose(repeated, once)
-    errors = [score(ten, result, method)["ability_se"].median() for result in (alike, apart)]
-    assert errors[0] > 2 * errors[1]
-
-
 @pytest.mark.filterwarnings("error")
 def test_an_unknown_misfit_is_warned_of_if_items_are_left(tmp_path):
     result, responses = fitted("small"), crowd("small").responses
@@ -363,17 +350,6 @@ def test_each_method_is_its_definition_on_items_with_errors(method):
     assert min(np.abs(found - other).max() for other in others) > 0.01
 
 
-@pytest.mark.filterwarnings("ignore:Anchor drift")
-def test_items_that_were_fixed_share_the_scale_without_error():
-    items = ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20))
-    ability = np.random.default_rng(0).normal(size=(2, 200))
-    first = fit(simulate_responses(items, ability[0], seed=1))
-    later = fit(simulate_responses(items, ability[1] + 1, seed=2), fixed=first)
-    linking = link(later, later)
-    assert (linking.slope, linking.intercept) == pytest.approx((1, 0), abs=1e-9)
-    assert (linking.slope_se, linking.intercept_se) == pytest.approx((0, 0), abs=1e-6)
-
-
 @pytest.mark.parametrize(("change", "method", "message"), [
     ({"a": -1.0}, "Haebara", "slopes of the same sign"),
     ({"a": -1.0}, "mean-mean", "two common items that discriminate"),
@@ -457,15 +433,6 @@ def test_items_of_one_version_are_listed_and_left_out():
     assert drift.findings[-1].values == {"n_removed": 50, "n_added": 50}
 
 
-def test_answers_that_repeat_narrow_the_error_of_a_change():
-    old, new, _ = versions(60, 0.0, 2, n_drifting=0, same=True)
-    kept = np.random.default_rng(0).random(new.values.shape) < 0.8
-    repeated = irtkit.ResponseMatrix(np.where(kept, old.values, new.values), old.respondents)
-    alone, alike = irtkit.drift(old, new), irtkit.drift(old, repeated)
-    assert (alone.n_both, alike.n_both) == (60, 60)
-    assert alike.items["change_se"].mean() < 0.7 * alone.items["change_se"].mean()
-
-
 def test_hard_items_left_out_by_new_systems_are_no_improvement():
     old, new, _ = versions(60, 0.0, 4, n_drifting=0, same=True)
     whole = irtkit.drift(old, new).improvement
@@ -474,28 +441,6 @@ def test_hard_items_left_out_by_new_systems_are_no_improvement():
     values[:, hard] = np.where(np.random.default_rng(0).random((60, 40)) < 0.8, -1, values[:, hard])
     part = irtkit.drift(old, irtkit.ResponseMatrix(values, new.respondents)).improvement
     assert part.value == pytest.approx(whole.value, abs=0.02)
-
-
-def test_copies_of_systems_do_not_narrow_an_improvement():
-    alone = versions(30, 0.5, 5, n_drifting=0)[:2]
-    copied = [irtkit.ResponseMatrix(np.repeat(one.values, 4, axis=0)) for one in alone]
-    widths = [
-        change.high - change.low
-        for change in (irtkit.drift(*alone).improvement, irtkit.drift(*copied).improvement)
-    ]
-    assert widths[1] > 0.9 * widths[0]
-
-
-def test_two_versions_of_one_system_are_a_gate():
-    old, new, _ = versions(20, 0.0, 3)
-    with pytest.raises(UnsuitableDataError, match="versions of one system"):
-        irtkit.drift(irtkit.ResponseMatrix(old.values[:1]), new)
-
-
-def test_it_prints_within_80_columns():
-    text = str(changed(60, 0.0, 0)[0])
-    assert "Easier: " in text
-    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_link_fixed_items_and_groups_name_the_items_that_drift():
