@@ -58,20 +58,6 @@ def test_a_stored_figure_names_its_commit_machine_and_sources(study, name):
     assert any(file.startswith("irtkit/") for file in measured["sources"])
 
 
-@of("machine")
-def test_words_types_and_layout_of_a_source_make_no_figure_stale(study, tmp_path):
-    texts = {
-        "old": "LEVEL = 0.05\ndef f(x):\n    return x + LEVEL\n",
-        "words": '"""Words."""\nLEVEL = 0.05  # of a test\n"""Why."""\n'
-        'def f(x: int) -> float:\n    """Add."""\n    return (\n        x + LEVEL\n    )\n',
-        "level": "LEVEL = 0.06\ndef f(x):\n    return x + LEVEL\n",
-    }
-    for name, text in texts.items():
-        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
-    old, words, level = (study.digest(tmp_path / f"{name}.py") for name in texts)
-    assert old == words != level
-
-
 @pytest.mark.slow
 def test_fits_find_what_an_earlier_commit_found():
     command = [sys.executable, BENCHMARKS / "unchanged.py", "check"]

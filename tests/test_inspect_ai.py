@@ -141,22 +141,6 @@ def test_neither_few_places_nor_samples_that_fail_stop_a_run(result, tmp_path):
 
 @needs_inspect
 @pytest.mark.slow
-def test_tasks_epochs_and_cancelled_runs_have_tests_of_their_own(tmp_path):
-    result = fitted(task="")
-    runs = [{"seconds": 0.3}, {"n_tasks": 2, "max_samples": 50, "epochs": 2, "max_tasks": 2}]
-    cancelled, done = run(result, tmp_path, runs)
-    assert cancelled["cancelled"]
-    asked = [{*metadata["asked"]} for metadata in done["metadata"]]
-    assert asked[0] == asked[1]
-    assert len(done["asked"]) == 2 * K
-    assert done["n_skipped"] == 2 * (2 * N_ITEMS - K)
-    logs = sorted((tmp_path / "1").iterdir())
-    assert len(logs) == 2
-    assert all(is_score_of_log(result, log, done["metadata"][0]) for log in logs)
-
-
-@needs_inspect
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_run_is_scored_as_the_fit_was_read_and_of_its_own_task(tmp_path):
     ability = np.random.default_rng(3).normal(size=250)
@@ -189,18 +173,6 @@ def test_a_run_is_scored_as_the_fit_was_read_and_of_its_own_task(tmp_path):
     assert "accuracy" not in partial
     assert refused["asked"] == []
     assert "metric='includes' (--metric includes)" in refused["errors"][0]
-
-
-@needs_inspect
-@pytest.mark.slow
-def test_runs_of_fewer_samples_ask_the_best_of_these(result, tmp_path):
-    runs = [{"limit": 15}, {"limit": 30}, {"limit": 30, "max_samples": 1}]
-    for number, (done, n) in enumerate(zip(run(result, tmp_path, runs), (15, K, K), strict=True)):
-        (metadata,) = done["metadata"]
-        assert len(metadata["asked"]) == metadata["k"] == n
-        assert (metadata["order"] == "fixed") >= (n == 15)
-        assert (metadata["of"], metadata["ended"]) == ("120 items of quiz", "all asked")
-        assert is_score_of_log(result, tmp_path / str(number), metadata)
 
 
 @needs_inspect

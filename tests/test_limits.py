@@ -143,22 +143,6 @@ def test_a_fit_names_systems_at_chance_first_and_keeps_them_out_of_the_lead(tmp_
     assert irtkit.load(tmp_path / "fit").at_chance == result.at_chance
 
 
-def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(shared_data):
-    rte = fitted(shared_data / "nlu_rte.csv.gz")
-    assert rte.findings[0].values["n"] == 59
-    accuracy = rte.respondents["accuracy"]
-    assert {*rte.at_chance} == {*accuracy.index[accuracy <= 0.6]}
-    best = accuracy.idxmax()
-    assert rte.respondent_labels[rte.best_first[0]] == best
-    with warnings.catch_warnings(action="ignore"):
-        assert rte.leaderboard().index[0] == best
-    assert irtkit.information(rte).top[0] == best
-    assert irtkit.compare_difficulties(rte, folds=0).systems is None
-    audit = str(irtkit.audit(rte))
-    assert audit.startswith("Systems at chance")
-    assert audit.count("Systems at chance") == 1
-
-
 # Whether responses link all respondents
 
 

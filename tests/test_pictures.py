@@ -3,7 +3,6 @@
 import re
 import sys
 import warnings
-from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -67,18 +66,6 @@ def test_maps_place_what_has_a_place_and_count_the_rest(result, suspects):
     shown = {one.get_label(): len(one.get_offsets()) for one in plots.item_map(result).collections}
     assert shown["called"] == 4
     assert shown["items"] == drawn.n_items["items"]
-
-
-def test_suspects_far_out_are_at_the_edge_and_leave_the_axes_alone(result, suspects):
-    parameters = result.parameters
-    slopes = parameters.discrimination.copy()
-    slopes[:4] = -30.0
-    far = irtkit.ItemParameters(slopes, parameters.intercept, parameters.guessing)
-    drawn = pictures.item_map(replace(result, parameters=far), suspects)
-    assert drawn.y[:2] == pictures.item_map(result, suspects).y[:2]
-    assert -1 < drawn.y.low < 0
-    assert drawn.n_beyond >= 4
-    assert f"drawn at its end: {drawn.n_beyond}." in drawn.caption
 
 
 def test_a_wright_map_counts_every_item_with_a_difficulty(result):

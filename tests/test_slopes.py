@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control, norm
 
-from irtkit import ItemParameters, ResponseMatrix, add_synthetic, fit, simulate_responses
+from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.data import slopes as module
 from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import (
@@ -42,17 +42,6 @@ def coin_flips(n_respondents, n_items, seed):
 # Proportion score
 
 
-def test_additive_shares_are_told_apart_where_cells_are_missing():
-    """100 trials a cell, with respondent plus item in percent right."""
-    able, easy = np.arange(10) - 4.5, np.linspace(30, 60, 12)
-    right = np.round(2 * (able[:, None] + easy)).astype(int)
-    trials = np.where(np.random.default_rng(0).random(right.shape) < 0.3, 0, 200)
-    given = ResponseMatrix.from_counts(np.where(trials > 0, right, 0), trials)
-    found = proportion_score(counted(given)).value
-    # shares are rounded to half a percent, and iterations end at changes of 0.1 %, of 2.9 % SD
-    np.testing.assert_allclose(found, standardised(able), atol=0.1)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_respondents_who_met_harder_items_are_not_called_weaker(seed):
     generator = np.random.default_rng(seed)
@@ -70,18 +59,6 @@ def test_respondents_who_met_harder_items_are_not_called_weaker(seed):
     assert called_weaker(share) > 1
     # five standard errors of the difference of two means of 200 errors with an SD of 0.3
     assert called_weaker(proportion_score(counted(ResponseMatrix(values))).value) < 0.15
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_synthetic_respondents_have_no_proportion_score_and_change_nobody_elses(missing):
-    items = ItemParameters.from_difficulty(np.ones(30), np.linspace(-2, 2, 30))
-    real = simulate_responses(items, np.linspace(-2, 2, 40), missing=missing, seed=4)
-    crowd = add_synthetic(real, ("always-right", "coin"), draws=3)
-    alone, among = proportion_score(counted(real)), proportion_score(counted(crowd))
-    np.testing.assert_allclose(among.value, [*alone.value, 0, 0, 0, 0], atol=1e-12)
-    np.testing.assert_allclose(among.derivative, [*alone.derivative, 0, 0, 0, 0], atol=1e-12)
-    for one, other in zip(score_of(counted(real)), score_of(counted(crowd)), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 # Score test

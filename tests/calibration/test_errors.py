@@ -1,7 +1,6 @@
 """Claims about errors of abilities, and about clustered errors."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
@@ -82,21 +81,6 @@ def test_without_standard_errors_of_items_all_errors_are_posterior_sds(tmp_path)
     both = load(tmp_path / "result.npz"), full
     again, first = (one.with_clustered_errors(families=families) for one in both)
     assert np.array_equal(again.board_se, first.board_se)
-
-
-@pytest.mark.parametrize("first", ["families", "clusters"])
-def test_clustered_again_errors_are_as_if_clustered_once(first):
-    result, family, cluster = fitted("small"), np.arange(60) // 4, np.arange(20) // 2
-    once = result.with_clustered_errors(family, cluster)
-    before = {first: np.arange(60 if first == "families" else 20) // 5}
-    twice = result.with_clustered_errors(**before).with_clustered_errors(clusters=cluster)
-    twice = twice.with_clustered_errors(families=family)
-    for name in ("standard_errors", "ability_se", "board_se"):
-        np.testing.assert_array_equal(getattr(twice, name), getattr(once, name))
-    assert (once.ability_se > result.ability_se).any()
-    by_family = result.with_clustered_errors(family)
-    boards = [one.leaderboard(clusters=cluster) for one in (by_family, twice)]
-    pd.testing.assert_frame_equal(*boards)
 
 
 def test_clusters_of_one_change_nothing_and_copies_count_once():

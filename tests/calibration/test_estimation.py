@@ -20,16 +20,12 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration import estimation
-from irtkit.calibration.estimation import starting_values
-from irtkit.calibration.likelihood import Parameterisation
-from irtkit.calibration.search import Control, PreconditionedLBFGS, maximise, problem_of
 from irtkit.data.patterns import merged as merge
 from irtkit.data.patterns import patterns_of
 from irtkit.fitting import refitted
 from tests.crowds import crowd, drawn, fitted, sample
 
 pytestmark = pytest.mark.filterwarnings("ignore:Not unidimensional")  # of copies
-KINDS = ("complete", "missing", "counts", "synthetic")
 N = 80
 """Distinct respondents; three times as many are few enough for 64 bits from the start."""
 TEXTBOOK = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta())
@@ -111,66 +107,6 @@ def test_copies_counted_give_the_fit_of_copies_spelled_out(
     assert_alike(*both_ways(responses, monkeypatch, model, prior=prior, quadrature=FINE))
 
 
-@pytest.mark.parametrize(
-    ("kind", "model", "n_items"), [("missing", "2PL", 160), ("counts", "3PL", 80)]
-)
-def test_those_who_answered_alike_and_items_answered_alike_get_the_same_numbers_to_the_last_bit(
-    kind, model, n_items
-):
-    responses, rows, columns = crowd_of(kind, n_distinct=n_items * 5 // 8, n_items=n_items)
-    result = fit(responses, model)
-    names = [*PARTS, "difficulty"]
-    estimates = result.items[names].to_numpy()
-    first = np.unique(columns, return_index=True, return_inverse=True)
-    assert np.array_equal(estimates, estimates[first[1]][first[2]])
-    errors = result.items[[f"{name}_se" for name in names]].to_numpy()
-    np.testing.assert_allclose(errors, errors[first[1]][first[2]], rtol=1e-5)
-    # synthetic respondents have a distribution of ability of their own
-    _, first_row, place = np.unique(
-        rows + 1000 * result.synthetic, return_index=True, return_inverse=True
-    )
-    abilities = np.stack([result.ability, result.ability_se], axis=1)
-    assert np.array_equal(abilities, abilities[first_row][place])
-
-
-def test_an_empirical_prior_is_learned_from_copies_as_from_items_spelled_out(monkeypatch):
-    responses, _, _ = crowd_of("complete", n_distinct=100, n_items=160)
-    found, expected = both_ways(responses, monkeypatch, prior="empirical", standard_errors=False)
-    for name in ("discrimination", "intercept"):
-        one, other = (result.items[name].to_numpy() for result in (found, expected))
-        assert one == pytest.approx(other, abs=1e-3)
-    assert found.settings.prior["kind"] == expected.settings.prior["kind"] == "empirical"
-    told, wanted = (list(result.settings.prior.values())[1:] for result in (found, expected))
-    assert told == pytest.approx(wanted, rel=1e-2)
-
-
-@pytest.mark.parametrize("shape", [(100, 1000), (1000, 60)])
-def test_slopes_start_near_those_of_the_fit(shape):
-    responses = drawn(*shape)
-    patterns = patterns_of(responses, synthetic_is_real=False)
-    problem = problem_of(patterns, "2PL", WeakPrior())
-    begun = problem.items(starting_values(problem, patterns)).slope
-    found = fit(responses, standard_errors=False).parameters.discrimination
-    assert begun.mean() == pytest.approx(found.mean(), rel=0.1)
-    assert np.corrcoef(begun, found)[0, 1] > 0.9
-
-
-def test_a_hundred_million_trials_say_the_same_as_a_hundred_thousand():
-    logits = np.add.outer(np.linspace(-2, 2, 30), np.linspace(-1, 1, 6))
-    successes = 1_000 * np.rint(1e5 / (1 + np.exp(-logits))).astype(np.int64)
-    trials = np.full((30, 6), 10**8)
-    many, some = (
-        fit(ResponseMatrix.from_counts(successes // k, trials // k).with_trial_correlation(0.0))
-        for k in (1, 1_000)
-    )
-    assert many.converged
-    assert many.quadrature.n_nodes <= some.quadrature.n_nodes < 4_000
-    for name in ("discrimination", "intercept"):
-        off = (many.items[name] - some.items[name]) / some.items[f"{name}_se"]
-        assert np.abs(off).max() < 1e-3
-    assert many.counts.item_responses.tolist() == [30 * 10**8] * 6
-
-
 @pytest.fixture(scope="module")
 def mixed():
     """Twelve items with four choices, and twelve open-ended ones."""
@@ -185,27 +121,6 @@ def test_intervals_hold_with_a_learned_chance_level(guessing, tolerance):
     for name in ("discrimination", "difficulty"):
         off = (result.items[name] - getattr(items, name)) / result.items[f"{name}_se"]
         assert (off.abs() <= 1.96).mean() >= 0.9
-
-
-@pytest.mark.parametrize("guessing", [0.05, 0.25])
-def test_the_chance_level_is_where_a_fine_scan_of_whole_fits_has_it(guessing):
-    patterns = patterns_of(drawn(500, 24, guessing=guessing), synthetic_is_real=False)
-    level, _ = estimation.likeliest_guessing(patterns, WeakPrior())
-    problem = problem_of(patterns, "3PL", WeakPrior())
-    parameters = Parameterisation("2PL", patterns.n_items, learns=True)
-    problem = problem._replace(parameters=parameters)
-    logits = np.log(level / (1 - level)) + np.linspace(-0.4, 0.4, 9)
-    search = PreconditionedLBFGS(starting_values(problem, patterns))
-    found = []
-    for logit in logits:
-        parameters.logit_guessing = np.full(patterns.n_items, logit)
-        search.restart()
-        maximise(problem, search, Control())
-        of_items = (patterns.n_items - 1) * WeakPrior().guessing_density.at(np.array([logit])).value
-        found.append(search.current.value - of_items[0])
-    scan = np.polynomial.Polynomial.fit(logits, found, 4)
-    top = min(scan.deriv().roots().real, key=lambda root: abs(root - logits[4]))
-    assert level == pytest.approx(1 / (1 + np.exp(-top)), rel=0.005)
 
 
 @pytest.mark.parametrize("method", ["em", "vi"])

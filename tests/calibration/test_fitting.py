@@ -1,6 +1,5 @@
 """Fits of simulated responses with known parameters, of real ones, and of awkward matrices."""
 
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -12,10 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 from irtkit import (
     EM,
-    Beta,
     ItemParameters,
-    ItemPrior,
-    Normal,
     ResponseMatrix,
     Variational,
     add_synthetic,
@@ -141,7 +137,8 @@ def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(sd, n_items, n, prior):
 
 
 @pytest.mark.parametrize(
-    ("grid", "sd", "n_items"), [(MIRT_GRID, 1.0, 100), ((15, 6.0), 3.0, 5), (MIRT_GRID, 8.0, 20)]
+    ("grid", "sd", "n_items"),
+    [(MIRT_GRID, 1.0, 100), ((15, 6.0), 3.0, 5), (MIRT_GRID, 8.0, 20)],
 )
 def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(grid, sd, n_items):
     result = fit(rasch_data(sd, n_items, 400), "Rasch", prior=None, quadrature=grid)
@@ -209,27 +206,6 @@ def test_rows_and_columns_without_a_response_are_kept_and_change_nothing(setting
     pd.testing.assert_frame_equal(board, alone.leaderboard().loc[board.index], rtol=1e-9)
 
 
-def test_of_an_item_without_responses_a_parameter_is_at_the_mode_of_its_density_or_nan():
-    values = sample(80, 6, seed=11)[0].values.copy()
-    values[:, 2] = -1
-    densities = {
-        "discrimination": Normal(1.0, 0.3),
-        "intercept": Normal(0.3, 2.0),
-        "guessing": Beta(5.0, 17.0),
-    }
-    modes = {"discrimination": 1.0, "intercept": 0.3, "guessing": 0.2}
-    for left_out in (None, *densities):
-        prior = ItemPrior(**{name: at for name, at in densities.items() if name != left_out})
-        with warnings.catch_warnings(action="ignore"):  # other items may have no finite maximum
-            result = fit(ResponseMatrix(values), "3PL", prior=prior)
-        item = result.items.iloc[2]
-        assert item["status"] == "no responses"
-        for name, mode in modes.items():
-            assert np.isnan(item[name]) == (name == left_out)
-            if name != left_out:
-                assert item[name] == pytest.approx(mode, abs=2e-3)
-
-
 def few_items(n):
     items = ItemParameters.from_difficulty(np.full(n, 1.5), np.linspace(-0.5, 0.5, n))
     return simulate_responses(items, np.random.default_rng(3).normal(size=2000), seed=1)
@@ -260,19 +236,6 @@ def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning():
         result = fit(eight, "1PL", prior=None, standard_errors=False)
     assert len(caught) == 1
     assert result.n_iterations < 200
-
-
-@pytest.mark.parametrize(
-    ("shape", "model"), [((1, 1), "2PL"), ((5, 1), "Rasch"), ((3, 400), "2PL"), ((400, 3), "3PL")]
-)
-@pytest.mark.filterwarnings("ignore:No ability differences", "ignore:.*as if they guessed")
-def test_every_shape_and_constant_matrices_give_finite_estimates(shape, model):
-    generator = np.random.default_rng(12)
-    for values in (generator.integers(0, 2, shape), np.ones(shape, int), np.zeros(shape, int)):
-        result = fit(ResponseMatrix(values), model)
-        assert np.isfinite(result.items[["discrimination", "intercept", "guessing"]]).all(axis=None)
-        assert np.isfinite(result.respondents[["ability", "posterior_sd"]]).all(axis=None)
-        assert np.isfinite(result.log_likelihood)
 
 
 @pytest.mark.slow
@@ -336,10 +299,6 @@ def test_wrong_arguments_are_refused_by_name(arguments, error, message):
         arguments = partial(fit, **{"responses": [[1, 0], [0, 1]], **arguments})
     with pytest.raises(error, match=message):
         arguments()
-
-
-def test_the_name_of_a_model_may_be_in_small_letters():
-    assert fit([[1, 0], [0, 1], [1, 1]], "rasch", standard_errors=False).model == "Rasch"
 
 
 def test_progress_is_silent_unless_asked_for(capsys):
@@ -408,31 +367,3 @@ def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards
         assert libraries.info() == before
     assert together == alone
     assert seen == {1}
-
-
-@pytest.mark.parametrize("prior", [None, "weak"])
-def test_abilities_have_unit_spread_with_their_errors_and_less_without(classical_test, prior):
-    people = fit(classical_test("lsat6").responses, prior=prior).respondents
-    ability, error = people["ability"], people["posterior_sd"]
-    assert ability.mean() == pytest.approx(0.0, abs=2e-4)
-    assert (ability**2 + error**2).mean() == pytest.approx(1.0, abs=1e-3)
-    assert ability.std(ddof=0) == pytest.approx(0.55, abs=0.005)
-
-
-@pytest.mark.slow
-def test_errors_hold_the_luck_of_the_sample_and_those_of_a_board_leave_it_out():
-    of_sample, of_population, of_items = [], [], []
-    for seed in range(30):
-        responses, items, ability = sample(30, 60, seed, negative=0.0)
-        found = fit(responses)
-        people, table = found.respondents, found.items
-        standing = (ability - ability.mean()) / ability.std()
-        off = [people["ability"] - truth for truth in (standing, ability)]
-        errors = (people[name] for name in ("board_se", "ability_se"))
-        held = [miss.abs() < 1.96 * error for miss, error in zip(off, errors, strict=True)]
-        of_sample.extend(held[0])
-        of_population.extend(held[1])
-        off_items = (table["intercept"] - items.intercept).abs()
-        of_items.extend(off_items < 1.96 * table["intercept_se"])
-    shares = [100 * float(np.mean(part)) for part in (of_sample, of_population, of_items)]
-    assert shares == pytest.approx([93.5, 95, 96.5], abs=0.6)

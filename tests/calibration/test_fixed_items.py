@@ -3,10 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit, softmax
 
 import irtkit
-from irtkit.calibration import standard_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
@@ -83,45 +81,6 @@ def test_abilities_are_scores_and_parameters_those_of_free_items_and_the_populat
         irtkit.ResponseMatrix(values, items=LABELS), model, fixed=known_table(items)[:30]
     )
     assert some.n_parameters == 2 + 19 * by_item
-
-
-@pytest.mark.parametrize(("whole", "missing"), [(True, 0.0), (True, 0.2), (False, 0.0)])
-def test_standard_errors_are_those_of_second_derivatives(monkeypatch, whole, missing):
-    """If items are many, what couples them beyond common directions is left out."""
-    monkeypatch.setattr(standard_errors, "formed_as_a_whole", lambda *_: whole)
-    generator = np.random.default_rng(0)
-    items = true_items("2PL", generator).chosen(slice(0, 8))
-    ability = generator.normal(0.8, 0.8, 1500)
-    responses = irtkit.simulate_responses(
-        items, ability, missing=missing, item_labels=LABELS[:8], seed=1
-    )
-    result = irtkit.fit(
-        responses, fixed=known_table(items)[:2], prior=None, method=irtkit.EM(tol=1e-10)
-    )
-    theta, right = np.linspace(-6, 8, 701)[:, None], responses.values == 1
-    found, answered = result.parameters, responses.values >= 0
-
-    def gradient(x):
-        free, (log_sd, mean) = x[:12].reshape(2, 6), x[12:]
-        a, d = np.hstack([[found.discrimination[:2], found.intercept[:2]], free])
-        p, z = expit(theta * a + d), (theta[:, 0] - mean) / np.exp(log_sd)
-        joint = right @ np.log(p).T + (answered & ~right) @ np.log1p(-p).T - z**2 / 2
-        weights = softmax(joint, axis=1)
-        residual = (weights.T @ right - weights.T @ answered * p)[:, 2:]
-        by_items = np.stack([(theta * residual).sum(axis=0), residual.sum(axis=0)])
-        by_scale = (weights @ (z**2 - 1)).sum(), (weights @ z).sum() / np.exp(log_sd)
-        return np.concatenate([by_items.ravel(), by_scale])
-
-    scale = [np.log(result.latent_sd), result.latent_mean]
-    x = np.concatenate([found.discrimination[2:], found.intercept[2:], scale])
-    steps = 1e-4 * np.eye(14)
-    information = np.array([gradient(x - h) - gradient(x + h) for h in steps]) / 2e-4
-    expected = np.sqrt(np.diag(np.linalg.inv(information)))
-    off, of_scale = (2e-3, 2e-3) if whole else (0.12, 0.05)
-    assert result.latent_sd_se == pytest.approx(expected[12] * result.latent_sd, rel=of_scale)
-    assert result.latent_mean_se == pytest.approx(expected[13], rel=of_scale)
-    errors = result.standard_errors[2:, [0, 3]].T.ravel()
-    np.testing.assert_allclose(errors / expected[:12], 1, atol=off)
 
 
 def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path):

@@ -6,21 +6,17 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import comb
-from scipy.stats import binom
 
 import irtkit
 from irtkit import ResponseMatrix, fit, load, score, simulate_responses
 from irtkit.calibration import standard_errors
-from irtkit.calibration.estimation import maximum_likelihood, maximum_of, start
-from irtkit.calibration.likelihood import MarginalLikelihood
+from irtkit.calibration.estimation import start
 from irtkit.calibration.priors import WeakPrior
-from irtkit.calibration.search import Control, GridSchedule, problem_of
+from irtkit.calibration.search import Control, problem_of
 from irtkit.data.patterns import patterns_of
 from irtkit.fitting import refitted
-from irtkit.irf import ItemParameters, level_curves
+from irtkit.irf import ItemParameters
 from irtkit.quadrature import fixed_nodes
-from irtkit.quadrature.levels import LevelEngine
 from irtkit.responses.cells import Cells
 
 pytestmark = pytest.mark.filterwarnings(
@@ -85,44 +81,6 @@ def test_two_levels_are_the_2pl(model):
 
 
 @MODELS
-@pytest.mark.parametrize("as_levels", [True, False])
-def test_the_search_for_levels_finds_the_2pl_of_two(model, *, as_levels):
-    responses = ResponseMatrix((drawn(300, 12, model)[2] >= 2).astype(int))
-    patterns = patterns_of(responses, synthetic_is_real=False)
-    control = Control(GridSchedule(GRID), tol=1e-17)
-    every = np.ones(12, dtype=bool) if as_levels else np.zeros(12, dtype=bool)
-    found = maximum_likelihood(
-        patterns, model, WeakPrior(), control, standard_errors=True, levels=every
-    )
-    plain = fit(responses, quadrature=GRID, method=irtkit.EM(tol=1e-17))
-    assert found.items.slope == pytest.approx(plain.parameters.discrimination, abs=1e-8)
-    assert found.items.mean_intercept == pytest.approx(plain.parameters.intercept, abs=1e-8)
-    assert found.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-8)
-    assert found.covariances is not None
-    errors = np.sqrt(found.covariances[:, [0, 1], [0, 1]])
-    assert errors == pytest.approx(plain.standard_errors[:, [0, 3]], rel=1e-4)
-
-
-def test_binomial_trials_are_levels_with_binomial_coefficients():
-    g = np.random.default_rng(1)
-    items = irtkit.ItemParameters.from_difficulty(g.normal(1, 0.3, 6), g.normal(size=6))
-    successes = g.binomial(4, items.probability(g.normal(size=40)))
-    trials = ResponseMatrix.from_counts(successes, np.full(successes.shape, 4))
-    patterns = patterns_of(trials, synthetic_is_real=False)
-    engine, nodes = LevelEngine(patterns, "GPCM"), fixed_nodes(*GRID)
-    k = np.arange(1, 5)
-    steps = np.log(comb(4, k)) + k * items.intercept[:, None]
-    likelihood = MarginalLikelihood(engine, nodes)
-    levels = engine.items(items.discrimination, steps)
-    p = items.probability(nodes.theta)
-    joint = binom.logpmf(successes[:, None], 4, p).sum(axis=2) + nodes.normal_log_weights(1.0)
-    expected = np.logaddexp.reduce(joint, axis=1).sum()
-    assert likelihood.terms(levels).value == pytest.approx(expected, abs=1e-8)
-    found = likelihood.posteriors(levels)
-    assert found.log_marginal.sum() == pytest.approx(expected, abs=1e-8)
-
-
-@MODELS
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_gradient_is_that_of_the_objective(model, missing):
     levels = drawn(60, 5, model)[2].astype(float)
@@ -135,19 +93,6 @@ def test_the_gradient_is_that_of_the_objective(model, missing):
     x = start(problem, Control()).x
     x = x + 0.05 * np.arange(len(x)) % 0.2
     check_gradient(problem.at(fixed_nodes(41, 5.0), exact=True), x)
-
-
-@MODELS
-def test_curves_sum_to_one_and_have_their_derivatives(model):
-    items = drawn(5, 4, model, n_levels=5)[1]
-    theta = np.array([-30.0, -1.0, 0.5, 30.0])
-    assert items.category_probability(theta).sum(axis=2) == pytest.approx(np.ones((4, 4)))
-    step = 1e-5
-    _, by_logit, _ = level_curves(items.items, theta)
-    rise = level_curves(items.items, theta + step)[0] - level_curves(items.items, theta - step)[0]
-    assert items.discrimination[:, None, None] * by_logit == pytest.approx(
-        rise / (2 * step), abs=1e-6
-    )
 
 
 @MODELS
@@ -184,17 +129,6 @@ def test_errors_of_many_items_are_nearly_those_of_all_parameters(model, monkeypa
 
 
 @MODELS
-def test_reversed_levels_have_negative_slopes(model):
-    levels = drawn(300, 6, model, negative=0)[2]
-    turned = levels.copy()
-    turned[:, 0] = 3 - turned[:, 0]
-    one, other = fit(levels, model, prior=None), fit(turned, model, prior=None)
-    assert other.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-5)
-    slopes = one.parameters.discrimination * [-1, 1, 1, 1, 1, 1]
-    assert other.parameters.discrimination == pytest.approx(slopes, abs=2e-3)
-
-
-@MODELS
 def test_a_level_that_nobody_reached_is_left_out(model):
     levels = drawn(200, 6, model)[2]
     levels[levels[:, 1] == 2, 1] = 3
@@ -209,16 +143,6 @@ def test_a_level_that_nobody_reached_is_left_out(model):
         merged = levels.copy()
         merged[:, 1] = np.minimum(merged[:, 1], 2)
         assert fit(merged, model).log_likelihood == pytest.approx(result.log_likelihood, abs=1e-3)
-
-
-@MODELS
-def test_an_item_with_one_level_says_nothing(model):
-    levels = drawn(200, 6, model)[2]
-    constant = np.column_stack([levels, np.full(200, 2)])
-    alone, beside = fit(levels, model, prior=None), fit(constant, model, prior=None)
-    assert beside.status[-1] == "no variance"
-    assert beside.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-5)
-    assert beside.items["threshold_1"].isna().iloc[-1]
 
 
 @MODELS
@@ -320,33 +244,6 @@ def test_items_of_all_kinds_are_recovered_in_one_fit(of_all_kinds):
     assert score(responses, result)["ability"].to_numpy() == pytest.approx(result.ability, abs=1e-6)
 
 
-@MODELS
-def test_items_of_two_levels_of_any_kind_are_the_2pl(model):
-    whole = mixed(150)[2]
-    marks = whole.part(np.arange(150), np.arange(15)).with_tables(whole.item_table.iloc[:15])
-    patterns = patterns_of(marks, synthetic_is_real=False)
-    control = [Control(GridSchedule(GRID), tol=1e-15) for _ in range(2)]
-    none = np.zeros(15, dtype=bool)
-    _, of_levels, one = maximum_of(patterns, model, WeakPrior(), control[0], levels=none, given=0.1)
-    _, plain, other = maximum_of(patterns, "2PL", WeakPrior(), control[1], given=0.1)
-    assert one == other
-    assert of_levels.x == pytest.approx(plain.x, abs=1e-8)
-    assert of_levels.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-8)
-    _, of_levels, one = maximum_of(patterns, model, WeakPrior(), control[0], levels=none)
-    assert one == pytest.approx(maximum_of(patterns, "2PL", WeakPrior(), control[1])[2], abs=1e-6)
-
-
-@MODELS
-def test_weights_of_levels_have_the_gradient_of_the_objective(model):
-    whole = mixed(40, 2)[2]
-    patterns = patterns_of(whole, synthetic_is_real=False)
-    levels = np.arange(8) >= 6
-    counted = patterns.with_trial_correlation(0.1 * ~levels)
-    problem = problem_of(counted, model, WeakPrior(), levels=levels)
-    objective = problem.at(fixed_nodes(41, 5.0), exact=True)
-    check_gradient(objective, start(problem, Control()).x + 0.1)
-
-
 def test_whole_numbers_from_0_are_levels_by_default():
     levels = drawn(200, 6, "GPCM")[2].astype(float)
     mixture = np.column_stack([levels, levels[:, :2] > 1, levels[:, 0] / 3])
@@ -360,44 +257,3 @@ def test_whole_numbers_from_0_are_levels_by_default():
     for other in (levels + 1, levels * 4, np.column_stack([levels + 1, levels > 1])):
         with pytest.raises(ValueError, match=r"score_range=.*"):
             fit(other)
-
-
-def table_of_three_kinds(n, each):
-    """Abilities, slopes and difficulties, and a table without counts and some of its cells."""
-    theta, truth, responses = mixed(n, each)
-    kept = (responses.item_table["kind"] != "counts").to_numpy()
-    table = pd.DataFrame(responses.successes[:, kept]).set_axis(
-        np.array(responses.items)[kept], axis=1
-    )
-    missing = np.random.default_rng(0).random(table.shape) < 0.1
-    return theta, truth[:, kept], table.mask(missing)
-
-
-@pytest.mark.parametrize(("model", "most"), [("GPCM", 1.0), ("GRM", 1.3)])
-def test_parameters_and_abilities_of_mixed_items_come_back(model, most):
-    theta, (slope, _), table = table_of_three_kinds(400, 15)
-    result = fit(table, model, levels=True)
-    kinds = ["binary"] * 15 + ["fraction"] * 15 + ["levels"] * 15
-    assert [*result.items["kind"]] == kinds
-    z = (result.items["discrimination"] - slope) / result.items["discrimination_se"]
-    assert np.abs(z[:30]).mean() < most  # 0.8 of a standard normal
-    off = (result.ability - theta) / result.ability_se
-    assert 0.9 < np.mean(np.abs(off) < 1.96) < 0.99
-    assert 17 < 1 / (result.settings.trial_correlation or 1) < 23
-    parts = [fit(table.iloc[:, some], levels=True) for some in (slice(15), slice(30, 45))]
-    assert [part.model for part in parts] == ["2PL", "GPCM"]
-    errors = [np.mean((part.ability - theta) ** 2) for part in (result, *parts)]
-    assert errors[0] < 0.7 * min(errors[1:])
-
-
-@MODELS
-def test_scores_and_saved_results_of_mixed_items_are_those_of_the_fit(model, tmp_path):
-    table = table_of_three_kinds(80, 6)[2]
-    table.iloc[0, 12:] = [1, 1, 0, 2, 1, 0]  # one respondent reaches no highest level
-    result = fit(table, model, levels=True)
-    result.save(tmp_path / "fit.npz")
-    for items in (result, load(tmp_path / "fit.npz"), tmp_path / "fit.npz"):
-        found = score(table.iloc[:1], items)
-        assert found["ability"].iloc[0] == pytest.approx(result.ability[0], abs=1e-3)
-    part = score(table.iloc[:3, [0, 7, 13]], result)
-    assert np.isfinite(part["ability"]).all()

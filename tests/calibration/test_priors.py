@@ -18,12 +18,10 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.empirical import ItemDistribution, TwoSided
-from irtkit.calibration.likelihood import Parameterisation
 from irtkit.calibration.priors import Hyper, Steep, Student
-from irtkit.calibration.standard_errors import prior_information
 from irtkit.fitting import refitted, silently
-from irtkit.irf import MODELS, Items
-from tests.crowds import crowd, fitted
+from irtkit.irf import Items
+from tests.crowds import crowd
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
@@ -141,30 +139,6 @@ def test_an_item_whose_slope_no_density_holds_is_unbounded_and_warned_of(prior):
     assert items["status"].eq("unbounded").sum() == 1
 
 
-def test_a_density_that_holds_a_steep_slope_leaves_it_ok():
-    items = fit(with_a_step(), prior=ItemPrior(Normal(1.0, 5.0), Normal(0.0, 20.0))).items
-    assert not items["status"].eq("unbounded").any()
-
-
-def test_a_narrow_density_pins_its_parameter_and_leaves_the_others_free():
-    held = fitted("wide-spread", prior=ItemPrior(intercept=Normal(0.7, 1e-3))).items
-    assert held["intercept"].to_numpy() == pytest.approx(0.7, abs=0.01)
-    slopes = fitted("wide-spread", prior=ItemPrior(Normal(0.9, 1e-3))).items
-    assert slopes["discrimination"].to_numpy() == pytest.approx(0.9, abs=0.01)
-    assert slopes["intercept"].std() > 0.3
-
-
-def test_a_common_slope_has_its_density_once_however_many_items_share_it():
-    density, hyper = Normal(1.0, 0.5), Hyper(0.0, 0.0)
-    expected = float(density.at(np.array([1.7])).value[0])
-    for n_items, copies in ((1, None), (20, None), (4, np.array([1.0, 3.0, 2.0, 5.0]))):
-        items = Items(np.full(n_items, 1.7), np.zeros(n_items))
-        at = ItemPrior(density).at(items, hyper, common_slope=True, copies=copies)
-        assert at.log_density == pytest.approx(expected)
-        assert at.gradient[:, 0].sum() == pytest.approx(-0.7 / 0.25)
-        assert at.blocks[:, 0, 0].sum() == pytest.approx(4.0)
-
-
 SMALL = ResponseMatrix([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]], items=LABELS)
 
 
@@ -243,15 +217,6 @@ def test_predictions_make_few_answers_go_further(model):
     assert np.sqrt(np.mean(off**2)) < 0.45
 
 
-def test_items_with_the_same_answers_and_other_predictions_are_not_merged():
-    responses = ResponseMatrix(np.tile([[1, 0], [0, 1], [1, 1], [1, 1], [0, 0]], (6, 20)))
-    mean = pd.Series(np.repeat([-1.0, 1.0], 20), index=responses.items)
-    for model in ("1PL", "2PL"):
-        easier = intercepts(responses, mean, 0.5, model)
-        assert (easier[:20:2] > easier[20::2] + 0.1).all()
-        assert np.ptp(easier[:20:2]) < 1e-6
-
-
 def test_beside_fixed_items_means_are_on_their_scale_also_in_another_fit():
     responses, mean, truth = predicted(200, 40, 0.01)
     bank = fit(responses).items.iloc[:20]
@@ -279,90 +244,9 @@ def test_a_saved_result_says_what_was_expected(tmp_path):
     assert record["item_intercept_mean"][8:] == [None] * 4
 
 
-def test_labels_of_a_table_are_in_its_index_or_in_a_column():
-    labels = ("2", "0", "1", "3")  # as numbers of rows are
-    table = pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "sd": 0.5}, index=pd.Index(labels))
-    known = WeakPrior(difficulty_mean=table).for_items(labels).keys
-    column = table.rename_axis("item").reset_index()
-    polars = pytest.importorskip("polars")
-    for given in (column, polars.from_pandas(column), polars.from_pandas(column).to_arrow()):
-        assert np.array_equal(WeakPrior(difficulty_mean=given).for_items(labels).keys, known)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["1PL", "2PL"])
-@pytest.mark.parametrize("gap", [-2.0, 2.0])
-def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(model, gap):
-    # the mean of 10 new items with 5 answers each has an error of about 0.4, and of six sets 0.17
-    new, shifts = np.arange(110) >= 100, []
-    for seed in range(6):
-        generator = np.random.default_rng(seed)
-        difficulty = generator.normal(size=110) + gap * new
-        items = ItemParameters.from_difficulty(np.ones(110), difficulty)
-        values = simulate_responses(items, generator.normal(size=200), seed=seed).values
-        unasked = (generator.random(values.shape).argsort(axis=0) >= 5) & new
-        responses = ResponseMatrix(np.where(unasked, -1, values))
-        mean = pd.Series(difficulty + generator.normal(0, 0.3, 110), index=responses.items)
-        off = -intercepts(responses, mean[new], 0.3, model, standard_errors=False) - difficulty
-        shifts.append(off[new].mean() - off[~new].mean())
-        assert off[new].std() < 0.8  # of answers alone 1; slopes of the 2PL add to 0.3
-    assert np.mean(shifts) == pytest.approx(0, abs=0.5)
-
-
-# Second derivatives of priors against differences of their densities, and what follows
-ITEMS = Items(
-    np.array([0.05, 0.9, -1.4, 3.0, 30.0]),
-    np.array([0.5, -2.0, 0.1, 1.0, 4.0]),
-    np.array([-1.5, -3.0, 0.0, -6.0, -1.0]),
-)
-HYPER = Hyper(log_scale=0.3, location=-0.4)
-
-
-PRIORS = (
-    WeakPrior(),
-    ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5.0, 17.0)),
-    ItemDistribution(1.2, 0.3, 0.05, 0.2, 1.1, -0.3, 0.6),
-)
-
-
 def density(prior, model, x):
     """Log density of one item and of m and log τ; of Rasch the log SD stands for the slope."""
     slope = np.exp(x[:1]) if model == "Rasch" else x[:1]
     items = Items(slope, x[1:2], x[2:3] if model == "3PL" else None)
     hyper = Hyper(location=x[-2], log_scale=x[-1])
     return prior.at(items, hyper, common_slope=model in {"1PL", "Rasch"}).log_density
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("prior", PRIORS, ids=["weak", "own", "empirical"])
-@pytest.mark.parametrize("j", [0, 2, 4])
-def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_density(model, prior, j):
-    parameters, at_all = Parameterisation(model, 1, learns=prior.learns), ITEMS.chosen([j])
-    items = at_all if model == "3PL" else at_all._replace(logit_guessing=None)
-    sd = float(items.slope[0]) if model == "Rasch" else 1.0
-    x = parameters.vector(items, HYPER)
-    x[parameters.population] = np.log(abs(sd))
-    at = parameters.values(x)._replace(hyper=HYPER)
-    found = prior_information(prior, parameters, at, None)
-    border = found.border[0]
-    whole = np.block([[found.blocks[0], border], [border.T, found.corner]])
-    slope = np.log(at.populations[0].sd) if model == "Rasch" else items.slope[0]
-    parts = [slope, *(part[0] for part in items[1:] if part is not None), *HYPER[::-1]]
-    expected = hessian(lambda x: -density(prior, model, x), np.array(parts))
-    n = len(whole)
-    assert whole == pytest.approx(expected[:n, :n], rel=1e-4, abs=1e-4)
-
-
-def hessian(function, x):
-    """Central differences of the fourth order, of one another."""
-    steps, weights = np.diag(1e-3 * (0.1 + np.abs(x))), {-2: 1, -1: -8, 1: 8, 2: -1}
-    found = np.empty((len(x), len(x)))
-    for i, one in enumerate(steps):
-        for j, other in enumerate(steps):
-            total = sum(
-                by_p * by_q * function(x + p * one + q * other)
-                for p, by_p in weights.items()
-                for q, by_q in weights.items()
-            )
-            found[i, j] = total / (144 * one[i] * other[j])
-    return found

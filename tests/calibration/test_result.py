@@ -84,28 +84,6 @@ def test_near_copies_are_said_in_print_and_after_loading_without_responses(resul
     assert str(irtkit.load(tmp_path / "fit")) == str(copied)
 
 
-def test_without_responses_or_a_saved_verdict_there_is_none(result):
-    assert replace(result, responses=None).items["p_negative"].isna().all()
-
-
-@pytest.mark.parametrize("model", ["1PL", "2PL"])
-def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion(model):
-    values = crowd("ordinary").responses.values[:, :6]
-    padded = np.pad(values, ((0, 40), (0, 2)), constant_values=-1)
-    plain, wider = (
-        irtkit.fit(irtkit.ResponseMatrix(cells), model, prior=None, standard_errors=False)
-        for cells in (values, padded)
-    )
-    assert wider.n_parameters == plain.n_parameters
-    assert (wider.aic, wider.bic) == pytest.approx((plain.aic, plain.bic), abs=1e-3)
-
-
-def test_items_that_synthetic_respondents_alone_answered_count_no_parameters():
-    values = np.array([[1, 0, -1], [0, 1, -1], [1, 1, -1], [0, 0, -1], [1, 1, 1]])
-    matrix = irtkit.ResponseMatrix(values, synthetic=[False] * 4 + [True])
-    assert irtkit.fit(matrix, "2PL").n_parameters == 4
-
-
 def test_criteria_are_those_of_akaike_and_schwarz():
     result = fitted("small", "1PL", prior=None)
     deviance, free = -2 * result.log_likelihood, 20 + 1

@@ -10,7 +10,7 @@ import pytest
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit
-from irtkit.data.patterns import SCORE_TRIALS, patterns_of
+from irtkit.data.patterns import SCORE_TRIALS
 
 # Fits of scores between 0 and 1, and what follows from them
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -78,25 +78,6 @@ def test_marks_count_once_each_beside_scores():
     assert (weights[:, 25:] == 1).all()
     errors = mixed.items["intercept_se"]
     assert errors[:25].mean() < 0.7 * errors[25:].mean()
-
-
-def test_scores_agree_with_counts_of_as_many_trials():
-    p = probabilities(80, 20)[0]
-    shares = np.round(1000 * beta(p, 8)) / 1000
-    counts = ResponseMatrix.from_counts(np.rint(1000 * shares), np.full(p.shape, 1000))
-    with warnings.catch_warnings(action="ignore"):  # that trials repeat each other
-        one, other = fit(shares), fit(counts)
-    np.testing.assert_allclose(one.ability, other.ability, atol=0.02)
-    np.testing.assert_allclose(one.parameters.intercept, other.parameters.intercept, atol=0.02)
-
-
-def test_the_trials_of_a_score_can_be_given():
-    scores = ResponseMatrix(beta(probabilities(60, 20)[0], 8))
-    result = fit(scores.with_trial_correlation(1 / 5), standard_errors=False)
-    assert worth(result) == pytest.approx(5, rel=1e-3)
-    larger = fit(scores.with_trial_correlation(1 / 5), prior=None, standard_errors=False)
-    smaller = fit(scores.with_trial_correlation(1 / 5), "1PL", prior=None, standard_errors=False)
-    assert irtkit.likelihood_ratio_test(smaller, larger).p_value < 0.01
 
 
 def test_items_that_vary_more_have_larger_errors():
@@ -211,15 +192,6 @@ def test_what_follows_from_a_fit_takes_scores(scored):
     assert any(one.code == "scores-without-keys" for one in audit.findings)
     assert irtkit.compare_difficulties(scored).table["average_error"].between(0, 1).all()
     assert not len(scored.health().near_duplicates)
-
-
-def test_patterns_of_scores_count_cells_once():
-    patterns = patterns_of(ResponseMatrix([[0.5, 1], [1, 0]]), synthetic_is_real=False)
-    assert patterns.counts.item_right.tolist() == [1.5, 1]
-    assert patterns.counts.item_responses.tolist() == [2, 2]
-    assert patterns.scored.tolist() == [True, False]
-    assert patterns.score_worth(1.0).tolist() == [1, 1]
-    assert patterns.score_worth(None).tolist() == [SCORE_TRIALS, 1]
 
 
 @pytest.mark.skipif(not BOARD.exists(), reason="the board is not here")
@@ -344,15 +316,3 @@ def test_models_are_compared_where_they_count_trials_alike():
         irtkit.likelihood_ratio_test(other, larger)
     smaller = fit(responses.with_trial_correlation(rho), "1PL", prior=None)
     assert irtkit.likelihood_ratio_test(smaller, larger).statistic > 0
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_trials_of_a_cell_count_by_the_design_effect(*, sparse):
-    responses = ResponseMatrix.from_counts([[3, 0, 1], [0, 2, 0]], [[5, 1, 1], [0, 2, 3]])
-    whole = patterns_of(responses.to_sparse() if sparse else responses, synthetic_is_real=False)
-    weighed = whole.with_trial_correlation(0.5)
-    tables = (weighed.cells, weighed.trials)
-    right, trials = (table.toarray() if sparse else table for table in tables)
-    np.testing.assert_allclose(trials, [[5 / 3, 1, 1], [0, 2 / 1.5, 1.5]], rtol=1e-6)
-    np.testing.assert_allclose(right, [[1, 0, 1], [0, 2 / 1.5, 0]], rtol=1e-6)
-    assert whole.with_trial_correlation(0.0) is whole

@@ -13,16 +13,10 @@ from irtkit import (
     ItemPrior,
     Normal,
     ResponseMatrix,
-    add_synthetic,
     fit,
     simulate_responses,
 )
 from irtkit.calibration import standard_errors
-from irtkit.calibration.estimation import start
-from irtkit.calibration.priors import WeakPrior
-from irtkit.calibration.search import Control, GridSchedule, maximise, problem_of
-from irtkit.data.patterns import patterns_of
-from irtkit.quadrature import fixed_nodes
 from tests.crowds import sample
 
 
@@ -141,23 +135,3 @@ def test_intervals_of_many_items_hold_the_truth_nineteen_times_in_twenty():
     # 0.007 and 0.010. Standard errors 15 % too small would cover about 0.91 and 0.90.
     assert np.mean(held["discrimination"]) == pytest.approx(0.956, abs=0.02)
     assert np.mean(held["intercept"]) == pytest.approx(0.947, abs=0.03)
-
-
-@pytest.mark.parametrize(("model", "lowest"), [("1PL", 0.9), ("2PL", 0.96)])
-def test_next_to_synthetic_respondents_errors_of_slopes_are_too_small_by_little(model, lowest):
-    real = sample(30, 10, [2, 30, 10], negative=0.0).responses
-    responses = add_synthetic(real, ("always-right", "always-wrong"))
-    nodes = (401, 40.0)
-    result = fit(responses, model, method=EM(tol=1e-12), quadrature=nodes)
-    problem = problem_of(patterns_of(responses, synthetic_is_real=False), model, WeakPrior())
-    control = Control(GridSchedule(nodes), 1e-12)
-    x = maximise(problem, start(problem, control), control).x
-    objective = problem.at(fixed_nodes(*nodes), exact=True)
-    units = 1e-5 * np.eye(len(x))
-    rises, falls = ([objective.evaluate(x + k * h).gradient for h in units] for k in (1, -1))
-    errors = np.sqrt(np.diag(np.linalg.inv((np.array(falls) - rises) / 2e-5)))
-    slopes = result.items["discrimination_se"] / errors[problem.parameters.slopes]
-    intercepts = result.items["intercept_se"] / errors[problem.parameters.intercepts]
-    assert lowest < slopes.min() < 0.99
-    assert slopes.max() < 1.005
-    assert intercepts.between(0.99, 1.005).all()

@@ -86,7 +86,7 @@ def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2():
     table = irtkit.item_fit(result)
     assert (table["status"] == "ok").all()
     values[:, 7] = np.where(np.arange(600) % 2, values[:, 7], -1)
-    values[250:, 8] = -1
+    values[250:, 8] = values[7] = -1
     table = irtkit.item_fit(fit(irtkit.ResponseMatrix(values), standard_errors=False))
     assert set(table["status"]) == {"missing responses"}
     assert table["infit"].notna().all()
@@ -293,7 +293,7 @@ def test_indices_agree_with_mirt(mirt_fit, name, model):
     assert (found.rmsea_low, found.rmsea_high) == pytest.approx(interval, abs=5e-4)
 
 
-@pytest.mark.parametrize("model", ["Rasch", "1PL", "3PL"])
+@pytest.mark.parametrize("model", ["Rasch", "3PL"])
 def test_m2_is_its_definition(model):
     result = fit(drawn(400, 8, guessing=0.2 * (model == "3PL")), model, standard_errors=False)
     assert irtkit.model_fit(result).m2 == pytest.approx(written_out(margins_of(result)), rel=1e-9)

@@ -253,20 +253,6 @@ def test_correlations_agree_with_scipy():
     assert rho == pytest.approx(stats.spearmanr(coarse, fine).statistic, abs=1e-12)
 
 
-def test_the_error_is_the_spread_of_the_correlation():
-    """With average ranks of a coarse measure and correlations of 0.5 and 0.9."""
-    generator = np.random.default_rng(1)
-    for noise in (1.5, 0.4):
-        drawn, widths = [], []
-        for _ in range(400):
-            x = np.round(generator.normal(size=200))
-            found = rank_agreement(levels(x), levels(x + noise * generator.normal(size=200)))
-            drawn.append(np.arctanh(found.spearman))
-            widths.append(np.arctanh(found.spearman_high) - np.arctanh(found.spearman_low))
-        # 400 draws tell an SD to 3.5 %
-        assert np.mean(widths) / (2 * 1.96) == pytest.approx(np.std(drawn), rel=0.12)
-
-
 @pytest.mark.parametrize("values", [([1, 1, 1], [1, 2, 3]), ([1], [2])])
 def test_measures_without_order_give_nan_as_correlation(values):
     x, y = map(levels, values)

@@ -110,7 +110,11 @@ def test_the_command_line_asks_the_items_and_leaves_out_those_removed(tmp_path):
     assert f"To ask these {len(ids)} items (1 left out)" in kept
     assert "no item is left out" in run("audit results.csv --for inspect", tmp_path).stderr
     assert ids == labels[:-1]
-    audit = irtkit.audit(irtkit.fit(tmp_path / "results.csv"))
+    result = irtkit.fit(tmp_path / "results.csv")
+    (asked,) = json.loads(irtkit.select_items(result, 8).for_lm_eval()).values()
+    assert asked == sorted(asked)
+    assert {f"sums/{number}" for number in asked} == {*irtkit.select_items(result, 8).items}
+    audit = irtkit.audit(result)
     assert audit.for_inspect("called").split(",") == ids
     assert json.loads(audit.for_lm_eval(["sums/3"])) == {"sums": [*range(3), *range(4, 30)]}
     done = run("audit results.csv --for inspect --removed q", tmp_path)

@@ -82,13 +82,6 @@ def test_severities_and_systems_are_recovered(kept):
     assert spearmanr(np.nanmean(found.responses.scores, axis=1), truth)[0] > 0.95
 
 
-def test_averaging_ranks_systems_by_their_judges_and_the_adjusted_marks_do_not():
-    marks, truth = ratings(old_and_new, 3)
-    average = marks.groupby("model")["score"].mean()
-    adjusted = np.nanmean(judged(old_and_new, 3)[0].responses.scores, axis=1)
-    assert spearmanr(adjusted, truth)[0] > spearmanr(average, truth)[0] + 0.02
-
-
 def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas():
     marks, _ = ratings(lambda g, shape: g.random(shape) < 0.3, 1, n=8)
     system, item, judge = (pd.factorize(marks[name])[0] for name in ("model", "item", "judge"))
@@ -122,23 +115,6 @@ def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas():
     of_model = total * np.diag(centre @ inverse @ centre.T)
     variance = np.maximum(wider * np.diag(wanted), of_model)
     np.testing.assert_allclose(found.variance, variance, rtol=1e-6)
-
-
-def test_one_answer_of_two_judges_says_little_about_their_severities():
-    held = []
-    for seed in range(20):
-        g = np.random.default_rng(seed)
-        quality = g.normal(size=(20, 1)) + g.normal(0, 0.8, size=(1, 30))
-        quality = quality + g.normal(0, 0.7, size=(20, 30))
-        by_strict = np.arange(600).reshape(20, 30) < 300
-        system, item = np.nonzero(by_strict | ~by_strict)
-        judge = np.where(by_strict, 0, 1).ravel()
-        system, item, judge = (np.append(a, b) for a, b in ((system, 0), (item, 0), (judge, 1)))
-        mark = quality[system, item] + np.where(judge == 1, 0.6, -0.6)
-        mark += g.normal(0, 0.5, size=len(mark))
-        found = severities(Ratings(mark, np.stack([system, item, judge]), (20, 30, 2)))
-        held.append(abs(found.severity[0] - 0.6) < Z95 * found.variance[0] ** 0.5)
-    assert np.mean(held) >= 0.8
 
 
 def test_consistency_and_agreement_fall_with_noise():
@@ -202,19 +178,6 @@ def test_a_judge_is_blamed_only_if_a_majority_of_others_agrees(slopes, code, nam
     np.testing.assert_allclose(consistency[usable], wanted, atol=0.1)
 
 
-def test_consistency_is_known_of_many_judges_with_few_answers_in_common():
-    g = np.random.default_rng(2)
-    quality = g.normal(size=(60, 1)) + g.normal(0, 0.8, 100) + g.normal(0, 0.7, (60, 100))
-    system, item, _ = np.nonzero(np.ones((60, 100, 2)))
-    judge = np.argsort(g.random((60, 100, 40)), axis=2)[..., :2].ravel()
-    noise = g.normal(0, 0.6, len(judge))
-    score = np.clip(np.round(3 + quality[system, item] + noise), 1, 5)
-    columns = {"model": system, "item": item, "judge": judge, "score": score}
-    table = irtkit.judges(pd.DataFrame(columns), score_range=(1, 5)).table
-    assert abs(table["consistency"].mean() - 0.83) < 0.1
-    assert (table["verdict"] == "usable").mean() > 0.9
-
-
 def test_a_difference_of_two_judges_or_families_is_shown_once_and_blames_nobody():
     marks, _ = ratings(None, 0, favour=0.5)
     two = marks[marks["judge"] != "lenient"]
@@ -255,16 +218,6 @@ def test_marks_that_are_not_connected_are_not_written_drawn_or_ranked(tmp_path):
     run("judges marks.csv --out judged", tmp_path)
     for place in ("judged", "judged/judges.csv"):
         assert "has severities of judges and no marks" in run(f"fit {place}", tmp_path).stderr
-
-
-def test_two_of_three_columns_may_be_the_judges():
-    marks, _ = ratings(None, n=9)
-    wide = marks.pivot_table("score", ["model", "item", "lab"], "judge").reset_index()
-    found = irtkit.judges(wide, score_range=(1, 5), judge=["strict", "fair"])
-    wanted = irtkit.judges(marks[marks["judge"] != "lenient"], score_range=(1, 5))
-    pd.testing.assert_frame_equal(found.table, wanted.table)
-    with pytest.raises(ValueError, match="judge must name a column once: 'fair'"):
-        irtkit.judges(wide, score_range=(1, 5), judge=["fair", "fair"])
 
 
 def test_judges_that_no_mark_compares_are_named_in_their_groups():
@@ -329,17 +282,6 @@ def test_the_adjusted_marks_are_fractions_that_a_fit_takes():
     assert str(again) == str(found)
 
 
-@pytest.mark.parametrize("swap", [False, True])
-def test_a_matrix_with_judges_gives_the_same_as_its_table(swap):
-    marks, _ = ratings(by_one)
-    matrix = irtkit.read_responses(marks, judge="judge", family="lab", score_range=(1, 5))
-    how = {"score_range": (5, 1)} if swap else {"score_range": (1, 5)}
-    turned = marks.assign(score=6 - marks["score"]) if swap else marks
-    pd.testing.assert_frame_equal(
-        irtkit.judges(matrix, "lab").table, irtkit.judges(turned, **how).table
-    )
-
-
 @pytest.mark.parametrize(("change", "message"), [
     ({"score": [7, 4, 4, 2] * 10}, r"must be between 1 and 5.* Pass missing=7"),
     ({"judge": "fair"}, "two judges or more, got 1"),
@@ -352,14 +294,6 @@ def test_bad_ratings_give_one_clear_error(change, message):
     marks = ratings(by_one)[0].iloc[::30].assign(**change).dropna(axis=1)
     with pytest.raises((ReadingError, ValueError), match=message):
         irtkit.judges(marks, score_range=(1, 5))
-
-
-def test_a_judge_may_be_left_out():
-    marks, _ = ratings(by_one, 2)
-    found = irtkit.judges(marks, score_range=(1, 5), drop="fair")
-    wanted = irtkit.judges(marks[marks["judge"] != "fair"], score_range=(1, 5))
-    pd.testing.assert_frame_equal(found.table, wanted.table)
-    assert "judges-unclear" in codes(found)
 
 
 def test_a_faulty_judge_is_named_by_the_fit_and_the_next_command_drops_it(tmp_path):
@@ -376,38 +310,6 @@ def test_a_faulty_judge_is_named_by_the_fit_and_the_next_command_drops_it(tmp_pa
     assert "turned" in irtkit.report(result, tmp_path / "page.html").read_text("utf-8")
     assert run(command, tmp_path).stdout.endswith("next: irtkit fit judged/adjusted.csv\n")
     assert "faulty-judges" not in codes(irtkit.fit(tmp_path / "judged", standard_errors=False))
-
-
-def test_columns_of_judges_are_proposed_on_one_scale_and_only_next_to_items():
-    marks, _ = ratings(None, n=9)
-    wide = marks.pivot_table("score", ["model", "item"], "judge").reset_index()
-    extra = wide.assign(n_tokens=range(len(wide)), mean_score=wide[[*JUDGES]].mean(axis=1))
-    for table, proposed in ((extra, sorted(JUDGES)), (wide.drop(columns="item"), None)):
-        with pytest.raises(ReadingError, match="a row per mark") as refused:
-            irtkit.judges(table)
-        asked = [remedy.settings for remedy in refused.value.finding.remedies]
-        assert asked[0]["judge"] is ...
-        assert [settings["judge"] for settings in asked[1:]] == ([proposed] if proposed else [])
-
-
-def test_one_error_asks_for_all_columns_that_are_not_recognised():
-    marks, _ = ratings(by_one, n=9)
-    names = {"model": "who", "item": "no", "score": "stars"}
-    odd = marks.drop(columns="lab").rename(columns=names)
-    with pytest.raises(ReadingError, match="respondent=…, item=…, response=…"):
-        irtkit.judges(odd)
-    how = {"respondent": "who", "item": "no", "response": "stars", "score_range": (1, 5)}
-    wanted = irtkit.judges(marks, score_range=(1, 5)).table
-    pd.testing.assert_frame_equal(irtkit.judges(odd, **how).table, wanted)
-
-
-@pytest.mark.filterwarnings("ignore:the labels")
-def test_judges_whose_names_differ_by_blanks_are_one():
-    marks, _ = ratings(by_one, n=9)
-    blank = np.arange(len(marks)) % 2 == 0
-    spaced = marks.assign(judge=marks["judge"].where(blank, marks["judge"] + " "))
-    wanted = irtkit.judges(marks, score_range=(1, 5)).table
-    pd.testing.assert_frame_equal(irtkit.judges(spaced, score_range=(1, 5)).table, wanted)
 
 
 def test_settings_that_do_not_fit_are_refused():
@@ -551,11 +453,6 @@ def test_errors_of_severities_stay_with_adjusted_marks(tmp_path):
     for name, row in board.iterrows():
         reach = Z95 * np.linalg.norm(of_judges[name])
         assert row["expected_score_high"] >= min(row["expected_score"] + 0.999 * reach, 1)
-
-
-def test_systems_of_the_same_judges_share_no_error():
-    of_systems = judged()[0].responses.source.shared_errors.values()
-    np.testing.assert_allclose([*of_systems], 0, atol=1e-12)
 
 
 def test_strict_judges_of_right_and_wrong_are_not_noisy():

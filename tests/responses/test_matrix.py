@@ -172,35 +172,6 @@ def test_answers_and_source_go_where_the_matrix_goes():
 # Cells: one storage, dense or sparse, and the builder that puts rows into it
 
 
-RIGHT, TRIED = [[2, 0, 0], [0, 0, 3]], [[3, 1, 0], [0, 0, 4]]
-MARKS = np.array([[1, 0, -1], [-1, 1, 1], [0, 0, 0]], np.int8)
-COUNTED = cells.Cells(np.array(RIGHT, np.uint8), np.array(TRIED, np.uint8))
-
-
-@pytest.mark.parametrize("one", [cells.Cells(MARKS), COUNTED])
-def test_every_answer_is_the_same_dense_and_sparse(one):
-    few = one.to_sparse()
-    assert few == one == few.to_dense()
-    assert few.is_sparse
-    assert not few.to_dense().is_sparse
-    for name in ("shape", "n_observed", "has_repeats", "dense_bytes"):
-        assert getattr(few, name) == getattr(one, name)
-    for changed in (
-        lambda c: c.transposed(),
-        lambda c: c.part([1, 0]),
-        lambda c: c.part([0, 1], [2, 0]),
-        lambda c: c.below(c),
-        lambda c: c.below(cells.Cells(MARKS)),
-        lambda c: cells.Cells.of_arrays(c.arrays(), c.shape),
-    ):
-        assert changed(few) == changed(one)
-        assert changed(few).is_sparse
-        assert not changed(one).is_sparse
-    for table, other in zip(few.rows(), one.rows(), strict=True):
-        assert np.array_equal(table, other)
-    assert few != cells.Cells(np.ones((3, 3), np.int8))
-
-
 @pytest.mark.parametrize(("successes", "trials", "message"), [
     ([[1, 3]], [[1, 2]], "system 'respondent-1', item 'item-2' has 3 out of 2"),
     ([[1, 1]], [[0, 2]], r"item 'item-1' has 1(\.0)? out of 0"),

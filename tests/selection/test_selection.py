@@ -113,6 +113,14 @@ def test_a_list_has_one_score_by_the_fit_and_by_the_selection(name, request):
     pd.testing.assert_frame_equal(wanted.drop(columns=[]), found.drop(columns="accuracy"))
 
 
+def test_items_are_selected_from_incomplete_answers(one_ability):
+    values = one_ability.responses.values.copy()
+    values[np.random.default_rng(0).random(values.shape) < 0.2] = -1
+    selection = irtkit.select_items(irtkit.fit(values, standard_errors=False), 15)
+    of_complete = irtkit.select_items(one_ability, 15).expected_error
+    assert selection.expected_error == pytest.approx(of_complete, rel=0.2)
+
+
 def test_removed_items_are_neither_chosen_nor_scored(one_ability, tmp_path):
     first = irtkit.select_items(one_ability, 15)
     removed = [*first.items[:3]]

@@ -113,22 +113,6 @@ def test_a_few_wrong_keys_have_a_probability_with_its_prior_and_many_have_none()
         assert audited.suspects.index[0] in {f"item-{k + 1}" for k in range(n_wrong)}
 
 
-def test_suspects_are_counted_by_task(responses):
-    task = [f"t{k % 2}" for k in range(responses.n_items)]
-    known = pd.DataFrame({"task": task}, [*responses.items])
-    found = irtkit.audit(irtkit.fit(responses.with_tables(known)))
-    table = found.by_task
-    assert table["suspect"].sum() == len(found.suspects) > 0
-    assert table["negative"].sum() == found.n_negative
-    for name, row in table.iterrows():
-        own = [
-            label for label in found.suspects.index if task[responses.items.index(label)] == name
-        ]
-        assert row["suspect"] == len(own)
-    assert "\nt0" in str(found)
-    assert len(irtkit.audit(irtkit.fit(responses)).by_task) == 0
-
-
 # Claims about which items are suspect, for what reasons, and what is warned of
 COLUMNS = [
     *("reasons", "suspect", "called", "p_wrong_key", "log_bayes_factor", "p_negative"),

@@ -64,14 +64,6 @@ def test_tasks_have_rows_and_findings_name_them():
     assert found.findings[0].values["tasks"] == ["easy"]
 
 
-def test_a_task_of_few_items_is_not_named_for_one_of_them():
-    responses = irtkit.ResponseMatrix(board([-9.0] + [0.0] * 49))
-    tasks = pd.DataFrame({"task": np.repeat(["first", *"abcd"], 10)}, responses.items)
-    found = irtkit.fit(responses.with_tables(tasks)).health()
-    assert found.table.loc["first", "ceiling"] == 1
-    assert not found.findings
-
-
 def test_items_to_add_reach_what_they_promise():
     """Of a saturated benchmark: reliability, and errors of the best systems."""
     generator, goals = np.random.default_rng(0), ("reach a reliability of 0.9", "halve the errors")
@@ -122,19 +114,6 @@ def test_each_of_several_abilities_has_its_items_and_its_reliability(abilities):
         assert of_items.empirical_reliability == pytest.approx(reached, abs=0.04)
     alone = irtkit.fit(values[:, 1::2])
     assert table.loc["words", "reliability"] == pytest.approx(alone.reliability, abs=0.02)
-
-
-def test_numbers_of_items_show_the_differences_that_they_are_said_to():
-    generator = np.random.default_rng(3)
-    values = (generator.random((40, 4000)) < np.linspace(0.3, 0.7, 40)[:, None]).astype(int)
-    found = irtkit.fit(values, standard_errors=False).health(n_best=5)
-    variance = 2 * 0.68 * 0.32  # of the difference of two independent systems, an item
-    expected = (1.959964 + 0.841621) ** 2 * variance / 0.05**2
-    assert found.differences["5 points"] == pytest.approx(expected, rel=0.1)
-    assert found.differences["1 points"] == pytest.approx(
-        25 * found.differences["5 points"], rel=0.01
-    )
-    assert "items-for-differences" in [finding.code for finding in found.answers]
 
 
 @pytest.mark.filterwarnings("ignore:Not unidimensional")

@@ -46,17 +46,6 @@ def test_every_task_has_the_same_weight():
     assert (board["rank"] == board["average"].round(9).rank(ascending=False, method="min")).all()
 
 
-def test_the_variance_of_the_average_is_the_mean_of_those_of_tasks_by_their_number():
-    responses, _ = drawn(sizes=(200, 200, 400))
-    board = irtkit.fit(responses, standard_errors=False).leaderboard(by="task")
-    widths = [
-        board[f"{name}_high"] - board[f"{name}_low"] for name in board if f"{name}_low" in board
-    ]
-    average, *tasks = widths[1:]
-    expected = np.sqrt(sum(width**2 for width in tasks)) / 3
-    assert (average / expected).to_numpy() == pytest.approx(1, abs=0.06)
-
-
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_one_task_gives_the_leaderboard_of_all_items(missing):
     result = irtkit.fit(drawn(missing=missing)[0])

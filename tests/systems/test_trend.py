@@ -74,15 +74,6 @@ def test_dates_and_compute_come_in_several_ways_and_some_may_be_missing():
     assert shrunk < found.residual_sd
 
 
-@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-@pytest.mark.parametrize("model", ["Rasch", "1PL", "3PL"])
-def test_every_model_has_a_trend(model):
-    year, values = board(3, missing=0.3)
-    found = irtkit.trend(irtkit.fit(values, model), year)
-    assert 0.65 < found.slope < 1.0
-    assert found.low < found.slope < found.high
-
-
 @pytest.mark.parametrize(("given", "words"), [
     ({"date": [20240101.0] * 4}, "date of 'respondent-1' must be a date such as"),
     ({"date": ["soon"] * 4}, "date of 'respondent-1' must be a date such as"),
@@ -129,16 +120,3 @@ def test_horizons_of_systems_and_their_doubling_time_are_found():
         irtkit.horizon(result, 2.0**-length)
     with pytest.raises(ValueError, match="minutes of 'item-1' must be above 0"):
         irtkit.horizon(result, -(2.0**length))
-
-
-@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-@pytest.mark.parametrize("model", ["GPCM", "GRM"])
-def test_the_trend_of_levels_is_that_of_their_scores(model):
-    year, values = board(3, missing=0.0)
-    levels = values.reshape(60, 20, 2).sum(axis=2)
-    of_levels = latent_regression(
-        irtkit.fit(irtkit.read_responses(levels, levels=True), model), year
-    )
-    of_answers = latent_regression(irtkit.fit(values), year)
-    assert of_levels.z == pytest.approx(of_answers.z, abs=of_answers.se)
-    assert of_levels.se == pytest.approx(of_answers.se, rel=0.2)

@@ -10,15 +10,10 @@ from irtkit import (
     ResponseMatrix,
     Variational,
     WeakPrior,
-    add_synthetic,
     fit,
     simulate_responses,
 )
-from irtkit.calibration.likelihood import MarginalLikelihood
-from irtkit.data.patterns import patterns_of
 from irtkit.fitting import silently
-from irtkit.irf import Items
-from irtkit.quadrature import engine_of, fixed_nodes
 from tests.crowds import sample
 
 NORMAL = ItemPrior(Normal(1.0, 1.0), Normal(0.0, 2.0))
@@ -51,40 +46,6 @@ def test_means_recover_items_and_abilities_as_well_as_maxima():
     scaled = (abilities - abilities.mean()) / abilities.std()
     errors = [rms(result.ability - scaled) for result in (em, vi)]
     assert errors[1] < 1.05 * errors[0]
-
-
-def test_with_guessing_means_recover_slopes_as_well_as_maxima_but_for_their_common_scale():
-    # slopes of 3PL items have posteriors with a long upper side, so that the common scale of their
-    # means lies some 5 % above that of maxima, which lies above the truth
-    responses, items, _ = drawn(200, 300, guessing=0.2)
-    em, vi = (fit(responses, "3PL", method=method) for method in ("em", "vi"))
-    true = items.discrimination
-    slopes = [result.parameters.discrimination for result in (em, vi)]
-    errors = [rms(found * (found @ true) / (found @ found) - true) for found in slopes]
-    assert vi.converged
-    assert vi.n_iterations < 100
-    assert errors[1] < 1.1 * errors[0]
-    off = (slopes[1] - true) / vi.standard_errors[:, 0]
-    assert rms(off) < 1.2
-
-
-@pytest.mark.slow
-def test_items_learn_as_much_from_each_other_as_at_the_maximum():
-    errors = {}
-    for seed in range(2):
-        # abilities have mean 0 and SD 1
-        seeds = [seed, 30, 600]
-        responses, items, _ = sample(30, 600, seeds, spread=0.5, negative=0.02, standardised=True)
-        for way in (("em", "empirical"), ("vi", "empirical"), ("vi", "weak")):
-            result = fit(responses, method=way[0], prior=way[1], standard_errors=False)
-            found = rms(result.parameters.discrimination - items.discrimination)
-            errors.setdefault(way, []).append(found)
-    em, vi, weak = map(np.mean, errors.values())
-    # 0.3 to 3 % more with 30 and 50 respondents over five data sets of a kind, 1 to 4 % with 12:
-    # slopes are on the scale of the population, which a sample of n tells to 1/√(2n), and one of
-    # unclear sign gets one
-    assert vi < 1.04 * em
-    assert vi < weak
 
 
 @pytest.mark.parametrize("prior", ["weak", "empirical", ItemPrior(Normal(1.0, 0.4), Normal(0, 2))])
@@ -143,33 +104,6 @@ def test_rasch_is_the_1pl_in_other_units():
     assert rasch.items["intercept"].to_numpy() == pytest.approx(common.items["intercept"])
     assert rasch.ability == pytest.approx(slope * common.ability)
     assert rasch.ability_se == pytest.approx(slope * common.ability_se)
-
-
-@pytest.mark.parametrize("model", ["Rasch", pytest.param("3PL", marks=pytest.mark.slow)])
-def test_synthetic_respondents_leave_real_ones_nearly_where_they_are(model):
-    responses, _, _ = drawn(300, 12, guessing=0.2 if model == "3PL" else 0.0)
-    alone = fit(responses, model, method="vi")
-    beside = fit(add_synthetic(responses), model, method="vi")
-    assert finite(beside)
-    assert beside.synthetic.sum() == 2
-    right, wrong = beside.ability[-2:]
-    assert right > beside.ability[:-2].max() - 0.5
-    assert wrong < beside.ability[:-2].min() + 0.5
-    assert rms(beside.ability[:-2] - alone.ability) < 0.1
-    assert beside.items["n_responses"].eq(300).all()
-    assert beside.settings.synthetic_ability_sd > 1
-
-
-@pytest.mark.parametrize("intercept", [-15.0, -18.0])
-def test_the_likelihood_holds_respondents_beyond_the_nodes_of_the_fit(intercept):
-    # all right on items that those of ability 7.5 or 9 get right half of the time, others all wrong
-    prior = ItemPrior(Normal(2.0, 0.02), Normal(intercept, 0.02))
-    responses = ResponseMatrix(np.repeat([1, 0], [1, 7])[:, None] * np.ones(10, dtype=np.int8))
-    result = fit(responses, method="vi", prior=prior)
-    items = Items(result.parameters.discrimination, result.parameters.intercept, None)
-    engine = engine_of(patterns_of(responses, synthetic_is_real=False), with_guessing=False)
-    exact = MarginalLikelihood(engine, fixed_nodes(801, 15.0), exact=True).terms(items).value
-    assert result.log_likelihood == pytest.approx(exact, abs=1e-3)
 
 
 def awkward(kind):

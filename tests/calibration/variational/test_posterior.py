@@ -1,7 +1,5 @@
 """Draws, intervals and moments of a posterior, and what becomes of them in files."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -73,30 +71,6 @@ def test_abilities_on_the_scale_of_the_sample_are_those_of_the_table(result):
     assert off[~result.synthetic] == pytest.approx(0, abs=0.15)
     spread = ability.std(axis=0) / result.ability_se
     assert spread[~result.synthetic] == pytest.approx(1, abs=0.12)
-
-
-def test_both_scales_give_the_same_probabilities(result):
-    parts = []
-    for scale in ("population", "sample"):
-        found = posterior_of(result).draws(50, seed=3, scale=scale)
-        z = found["discrimination"][:, None, :] * found["ability"][:, :, None]
-        parts.append(z + found["intercept"][:, None, :])
-    assert parts[1] == pytest.approx(parts[0], abs=1e-8)
-
-
-def test_a_posterior_turned_round_gives_the_same_probabilities(result):
-    if result.model == "Rasch":
-        pytest.skip("ability rises with the proportion right")
-    one = posterior_of(result)
-    other = replace(one, stretch=one.stretch * -2.0)
-    here, there = one.draws(20), other.draws(20)
-    assert there["ability"] == pytest.approx(-2 * here["ability"])
-    assert there["discrimination"] == pytest.approx(-here["discrimination"] / 2)
-    assert there["difficulty"] == pytest.approx(-2 * here["difficulty"])
-    np.testing.assert_array_equal(there["intercept"], here["intercept"])
-    table, turned = one.item_intervals(0.9), other.item_intervals(0.9)
-    expected = -table["discrimination_high"] / 2
-    assert turned["discrimination_low"].to_numpy() == pytest.approx(expected)
 
 
 def test_intervals_are_quantiles_of_draws(result, draws):
