@@ -267,11 +267,11 @@ def same(matrix, truth):
     return frames[0].astype(float).equals(frames[1].astype(float))
 
 
-@pytest.mark.parametrize("first", [0, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("first", [0, pytest.param(25, marks=pytest.mark.slow)])
 def test_no_table_is_read_wrongly_without_a_finding(tmp_path, first):
     counts = {}
     path = tmp_path / "results.csv"
-    for seed in range(first, 400 if first else 50):
+    for seed in range(first, 200 if first else 25):
         content, truth, how, drawn = table(seed)
         path.write_bytes(content)
         with warnings.catch_warnings(action="ignore"):

@@ -228,7 +228,7 @@ def test_a_test_ends_when_the_error_is_small_enough(selection):
 
 
 def test_intervals_hold_and_adaptive_items_err_less(selection):
-    abilities = np.random.default_rng(8).normal(size=400)
+    abilities = np.random.default_rng(8).normal(size=200)
     new = irtkit.simulate_responses(ITEMS, abilities, seed=9)
     rows = pd.DataFrame(new.values, columns=list(new.items))
     found = {"adaptive": [], "fixed": []}
@@ -240,7 +240,7 @@ def test_intervals_hold_and_adaptive_items_err_less(selection):
             low, high = test.interval
             errors.append((test.expected_score - answers.mean(), low <= answers.mean() <= high))
     error, held = (np.array(found["adaptive"])[:, k] for k in (0, 1))
-    assert 0.92 <= held.mean() <= 0.98  # 0.95 ± 3 standard errors
+    assert 0.905 <= held.mean() <= 0.995  # 0.95 ± 3 standard errors
     assert np.std(error) < np.std(np.array(found["fixed"])[:, 0])
 
 
