@@ -94,7 +94,8 @@ class Finding:
             values = [self.values.get(name) for name in _FIELD.findall(part[1])]
             return part[1] * all(value or isinstance(value, float) for value in values)
 
-        return _Formatter().vformat(_OPTIONAL.sub(optional, TEXTS[self.code]), (), self.values)
+        template = _OPTIONAL.sub(optional, as_typed(TEXTS[self.code]))
+        return _Formatter().vformat(template, (), self.values)
 
 
 class IRTWarning(UserWarning):
@@ -190,6 +191,11 @@ def spelled(**settings: Any) -> str:
     return typed(settings, options=_OPTIONS.get())
 
 
+def as_typed(text: str) -> str:
+    """A text in which each ``<Python|command>`` is one of both, by where the program runs."""
+    return _EITHER.sub(r"\2" if _OPTIONS.get() else r"\1", text)
+
+
 def _word(value: Any) -> str:
     """A name or number in a list with commas, in double quotes if it holds a comma or a quote."""
     word = f"{value:g}" if isinstance(value, float) else str(value)
@@ -236,6 +242,7 @@ class _Plain(str):
 
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")  # Left out unless all of its values are there.
 _FIELD = re.compile(r"\{(\w+)")
+_EITHER = re.compile(r"<([^<>|]+)\|([^<>|]+)>")
 
 _GATE = (
     "{system!s} {verdict!s}: accuracy changed by {change:.2f} percentage points on {n_items:item}. "

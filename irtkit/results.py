@@ -139,7 +139,8 @@ class Questions:
         ----------
         families : mapping, Series, list or str, optional
             Family of each respondent: a mapping or Series by label, or the name of a column of the
-            respondent table. One without a family is a family of its own.
+            respondent table. A long table keeps there each column with one value for each system.
+            A respondent without a family is a family of its own.
         clusters : mapping, Series, list or str, optional
             Cluster of each item, such as its passage: a mapping or Series by label, or the name of
             a column of the item table.

@@ -172,8 +172,10 @@ def _text_of(problem: Exception, spelled: dict[str, str]) -> str:
         text = f"{problem.filename}: {problem.strerror}"
     names = "|".join(spelled)
     longer = "|".join(name for name in spelled if "_" in name)
-    # a setting with a value, the argument that an error begins with, and names of several words
-    settings = rf"\b({names})=|^({names})(?= (?:must|has|holds|needs|is) )|\b({longer})\b=?"
+    # a setting with a value, the argument that an error begins with, perhaps after the name of a
+    # file, and names of several words
+    begins = rf"(?:^|(?<=: ))({names})(?= (?:must|has|holds|names|needs|is) )"
+    settings = rf"\b({names})=|{begins}|\b({longer})\b=?"
     return re.sub(settings, lambda at: spelled[at[at.lastindex or 0]] + " " * ("=" in at[0]), text)
 
 

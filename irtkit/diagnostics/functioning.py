@@ -56,7 +56,8 @@ def differential_functioning(
         :func:`irtkit.read_responses` takes, with its settings as ``reading``.
     groups : mapping, Series, list or str
         Group of every respondent, by label or in the order of the respondents, or a column of
-        ``responses.respondent_table``. Those without a group, and synthetic ones, are left out.
+        ``responses.respondent_table``. A long table keeps there each column with one value for each
+        system. Respondents without a group, and synthetic ones, are left out.
     fdr : float, default 0.05
         Rate of false calls among the items called, and of data without differences in which any is.
     anchors : list of str, optional

@@ -97,7 +97,8 @@ def read_responses(
     -----
     Other findings are given as `irtkit.findings.IRTWarning`. Labels are kept as they are written:
     ``007`` and ``NA`` are labels. Items of logs, and of long tables with a column of tasks, are
-    called ``task/item``. Failed samples of logs are missing, not wrong.
+    called ``task/item``. Columns of long tables with one value for each system are kept in
+    ``respondent_table``. Failed samples of logs are missing, not wrong.
 
     Examples
     --------

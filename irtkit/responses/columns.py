@@ -64,12 +64,7 @@ class Roles(NamedTuple):
     judge: int | None = None
     """Column whose value comes last in the label of an item."""
     family: int | None = None
-    """Column that describes respondents."""
-
-    @property
-    def systems(self) -> list[int]:
-        """Columns of the label of a respondent, and the one that describes it."""
-        return [k for k in (*self.respondent, self.family) if k is not None]
+    """Column that is known to describe respondents."""
 
     def all_items(self, by_task: bool) -> list[int]:  # noqa: FBT001 - the one argument
         """Columns of the label of an item, perhaps with the task first, and the judge last."""

@@ -11,7 +11,7 @@ from unicodedata import normalize
 import numpy as np
 
 from irtkit.checks import check_unique, did_you_mean, first_names, short
-from irtkit.findings import Finding, ReadingError, failed
+from irtkit.findings import Finding, ReadingError, as_typed, failed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -297,9 +297,12 @@ def by_label(
     table = None if responses is None else getattr(responses, f"{kind}_table")
     columns = [] if table is None else list(map(str, table.columns))
     if table is None or given not in columns:
-        names = first_names(columns) or "empty"
+        kind = kind.replace("respondent", "system")
+        others = f"; these are {first_names(columns)}" if columns else ""
+        mapping = f"Pass a mapping from {kind} to {value}"
+        instead = as_typed(f"<{mapping}|Give a table with the {value} of each {kind}>")
         raise ValueError(
-            f"{argument} must be a column of the {kind} table ({names}) or a mapping from "
-            f"{kind} to {value}, got {short(given)}{did_you_mean(given, columns)}"
+            f"{argument} names {short(given)}, which is not a column that describes {kind}s"
+            f"{did_you_mean(given, columns)}{others}. {instead}"
         )
     return list(table.iloc[:, columns.index(given)].reindex(labels))

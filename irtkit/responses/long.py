@@ -72,6 +72,8 @@ class LongFrame:
         self.coder = Coder(marking)
         self.builder = CellBuilder(settings.repeats, sparse=settings.sparse)
         self.n_rows = 0
+        self.described: dict[str, dict[str, str]] = {}
+        """Columns that describe respondents: the value of each of them."""
         self._compared = targets or settings.key is not None
         self._answers: list[tuple[Array, ...]] = []
 
@@ -126,10 +128,8 @@ class LongFrame:
             judged = normalised(self.items.joined(names[:-1]) for names in parts)
             judges = normalised(names[-1] for names in parts)
             matrix = matrix.with_columns(judged_item=judged, judge=judges)
-        if self.settings.family is not None:
-            families = [names[-1] for names in self.respondents.parts]
-            systems = pd.DataFrame({self.settings.family: families}, [*matrix.respondents])
-            matrix = matrix.with_tables(matrix.item_table, systems)
+        if self.described:
+            matrix = matrix.with_tables(matrix.item_table, pd.DataFrame(self.described))
         return matrix, notes, n_given
 
 
@@ -189,7 +189,7 @@ def _refuse_judges(tables: Sequence[Table], roles: Sequence[Roles], settings: Se
     for table, role in zip(tables, roles, strict=True):
         cell = [*role.respondent, *role.all_items(by_task=True)]
         ignored, _ = matched(table.header, settings.ignore)
-        taken = {*role.systems, *cell, role.response, role.target, *ignored}
+        taken = {role.family, *cell, role.response, role.target, *ignored}
         for k in usual_columns(table.header, "judge", taken):
             for (column,), _ in table.columns([k]):
                 _, judges = distinct(_values(column))
@@ -320,18 +320,19 @@ def _long_frame(
     for table in tables:
         _, others = matched(table.header, settings.ignore)
         ignored += others
-    systems = [header[k] for k in first.systems]
-    of_systems = Labels(systems, ignored, described=first.family is not None)
+    systems = [header[k] for k in first.respondent]
+    of_systems = Labels(systems, ignored)
     items = [header[k] for k in first.all_items(by_task)]
     of_items = Labels(items, ignored, prefixed=by_task)
     labels = of_systems, of_items
     frame = LongFrame(settings, marking, labels, targets=first.target is not None)
+    frame.described = _described(tables, roles, settings, ignored)
     passed = 0
     size = sum(table.size for table in tables)
     shown = is_watched() and size > 10**7  # rows or bytes
     with progress_bar("reading responses", size, shown=shown) as update:
         for table, role in zip(tables, roles, strict=True):
-            cell = [*role.systems, *role.all_items(by_task)]
+            cell = [*role.respondent, *role.all_items(by_task)]
             responses = [role.response] if role.target is None else [role.response, role.target]
             start = 0
             for block, done in table.columns([*cell, *responses]):
@@ -345,6 +346,31 @@ def _long_frame(
     if not frame.n_rows:
         raise ValueError("the long table is empty: it has a header and no rows")
     return frame
+
+
+def _described(
+    tables: Sequence[Table], roles: Sequence[Roles], settings: Settings, ignored: list[str]
+) -> dict[str, dict[str, str]]:
+    """Columns that have one value for every system, by system."""
+    header = tables[0].header
+    role = roles[0]
+    out, _ = matched(header, settings.ignore)
+    taken = {*role.respondent, *role.all_items(by_task=True), role.response, role.target, *out}
+    systems = [header[k] for k in role.respondent]
+    described = {}
+    for name in (name for k, name in enumerate(header) if k not in taken and not is_nameless(name)):
+        labels = Labels([*systems, name], ignored, described=True)
+        try:
+            for table, role in zip(tables, roles, strict=True):
+                for block, _ in table.columns([*role.respondent, table.header.index(name)]):
+                    labels.numbers(block, table.place, 0)
+        except (ValueError, TypeError):  # several values of a system, or lists
+            if name == settings.family:
+                raise
+        else:
+            values = [parts[-1] for parts in labels.parts]
+            described[name] = dict(zip(labels.names, values, strict=True))
+    return described
 
 
 def check_ignored(names: Iterable[str], header: Sequence[str], *labels: Labels) -> None:

@@ -14,6 +14,7 @@ from irtkit import ResponseMatrix, read_responses
 from irtkit.cli.outputs import fit_files, write_files
 from irtkit.findings import Finding, ReadingError, Remedy
 from irtkit.responses import Source
+from irtkit.responses.labels import by_label
 from irtkit.responses.marking import INVALID, MISSING, Coder, Marking
 from tests.crowds import crowd
 
@@ -70,6 +71,22 @@ def test_a_wide_table_may_have_other_columns_and_repeats():
     taken = {"first": [[0, 1], [1, 1]], "last": [[1, 0], [1, 1]], "mean>=0.25": [[1, 1], [1, 1]]}
     for repeats, values in taken.items():
         assert read_responses(frame, repeats=repeats).values.tolist() == values
+
+
+@pytest.mark.parametrize("form", ["objects", "pyarrow, indexed", "records with gaps"])
+def test_a_column_with_one_value_for_each_system_describes_the_systems(form):
+    labs = LONG["model"].map({"007": "x", "NA": "y", "b": "x"})
+    table = LONG.assign(lab=labs, ms=[*range(9)], made=labs.where(LONG["model"] != "b"))
+    read = read_responses(FORMS[form](table))
+    assert read == EXPECTED
+    known = {"007": ["x", "x"], "NA": ["y", "y"], "b": ["x", ""]}
+    expected = pd.DataFrame(known, ["lab", "made"]).T.rename_axis("respondent")
+    pd.testing.assert_frame_equal(read.respondent_table, expected, check_dtype=False)
+    fewer = read_responses(FORMS[form](table), ignore=["ma*", "ms", "NA"])
+    assert fewer.respondent_table["lab"].to_dict() == {"007": "x", "b": "x"}
+    assert [*fewer.respondent_table] == ["lab"]
+    with pytest.raises(ValueError, match=r"'la', .* did you mean 'lab'.*; these are lab, made"):
+        by_label("families", "la", read.respondents, read, "family")
 
 
 @pytest.mark.parametrize("column", [

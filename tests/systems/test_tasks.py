@@ -144,7 +144,7 @@ def test_what_has_no_task_is_refused():
     result = irtkit.fit(drawn()[0], standard_errors=False)
     with pytest.raises(ValueError, match="by lacks a task for item 'item-2'"):
         result.leaderboard(by={"item-1": "a"})
-    with pytest.raises(ValueError, match=r"by must be a column of the item table .*task"):
+    with pytest.raises(ValueError, match=r"by names 'tasks'.*from item to task"):
         result.leaderboard(by="tasks")
     with pytest.raises(ValueError, match="of='these' ranks by one ability"):
         result.leaderboard(by="task", of="these")
