@@ -51,7 +51,6 @@ _JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json\Z")
 _WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _TOKENS = Measure("output_tokens"), Measure("total_tokens")
 _SECONDS = Measure("total_time"), Measure("working_time")
-_MOST_BYTES = 2**28  # Bytes of a member: 100,000 samples with texts of 2,500 characters.
 _COMPARED = 1000  # Characters that identify an item: summaries cut texts at 5,120 or more.
 
 
@@ -155,8 +154,6 @@ def _unzipped(path: Path) -> tuple[Any, Any]:
     """Header and summaries. Names of members are compared, and never used as paths."""
 
     def content(name: str) -> Any:
-        if archive.getinfo(name).file_size > _MOST_BYTES:
-            raise ValueError(f"{name} holds more than {_MOST_BYTES >> 20} MiB")
         return parse(archive.read(name), name)
 
     try:

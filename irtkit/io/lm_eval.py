@@ -91,9 +91,7 @@ def _describe(record: Record) -> Item:
     prompt = record.get("arguments")
     for _ in range(2):  # the first prompt of the model, in a dict of dicts
         prompt = next(iter(fields_of(prompt).values()), None)
-    if not isinstance(prompt, str):
-        prompt = None
-    text = next(filter(None, named), prompt)
+    text = next(filter(None, named), text_of(prompt))
     target = text_of(record.get("target"))
     content = text_of(record.get("doc_hash"))
     return Item(content, text, target, metadata_of(fields, _QUESTIONS))
