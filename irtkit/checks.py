@@ -177,7 +177,8 @@ def counted(n: float, noun: str) -> str:
 
 def and_more(n: int, what: str) -> str:
     """How many more there are than a message names, such as " (and 2 more cells)"."""
-    return f" (and {n} more {what}{'s' * (n > 1)})" if n > 0 else ""
+    plural = "s" * (n > 1)
+    return f" (and {n} more {what}{plural})" if n > 0 else ""
 
 
 def first_names(labels: Collection[object], shown: int = 5) -> str:
@@ -200,7 +201,8 @@ def available_bytes() -> float:
     machine = container = math.inf
     with suppress(OSError, ValueError, StopIteration):
         lines = _MACHINE.read_text(encoding="ascii").splitlines()
-        machine = 1024.0 * int(next(line for line in lines if "MemAvailable" in line).split()[1])
+        available = next(line for line in lines if "MemAvailable" in line)
+        machine = 1024.0 * int(available.split()[1])
     with suppress(OSError, ValueError):  # "max" without a limit
         container = float(_CONTAINER.read_text(encoding="ascii"))
     return min(machine, container)

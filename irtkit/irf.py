@@ -118,7 +118,8 @@ class Levels(NamedTuple):
         if self.model == "GRM":
             return free / np.maximum(last, 1)[:, None], of_thresholds
         gaps = np.where(free, np.diff(self.scores), 1.0)
-        of_thresholds[:, 1:] -= of_thresholds[:, :-1] * free[:, 1:, None]
+        of_lower = of_thresholds[:, :-1]
+        of_thresholds[:, 1:] -= of_lower * free[:, 1:, None]
         of_intercept = np.zeros((n_items, n_steps))
         varied = np.flatnonzero(last)
         spans = self.scores[varied, last[varied]] - self.scores[varied, 0]
@@ -184,8 +185,10 @@ class Items(NamedTuple):
         levels = self.levels
         if levels is None:
             return Items(self.slope, self.intercept)
-        logits = (levels.contrasts()[1] @ self.steps[:, :, None])[:, :, 0]
-        return Items(np.repeat(self.slope, levels.free.sum(axis=1)), logits[levels.free])
+        _, of_thresholds = levels.contrasts()
+        logits = (of_thresholds @ self.steps[:, :, None])[:, :, 0]
+        slopes = np.repeat(self.slope, levels.free.sum(axis=1))
+        return Items(slopes, logits[levels.free])
 
     @property
     def mean_intercept(self) -> Array:
@@ -247,7 +250,9 @@ def complete_data_information(curvatures: list[Array], theta: Array) -> Array:
     _, mixed, by_guessing = curvatures
     information = np.empty((len(mixed), 3, 3))
     information[:, :2, :2] = by_logit
-    information[:, :2, 2] = information[:, 2, :2] = mixed @ powers[:, 1:]
+    with_guessing = mixed @ powers[:, 1:]
+    information[:, :2, 2] = with_guessing
+    information[:, 2, :2] = with_guessing
     information[:, 2, 2] = by_guessing.sum(axis=1)
     return information
 
@@ -390,7 +395,8 @@ class ItemParameters:
     @property
     def reached(self) -> NDArray[np.intp]:
         """Number, among those reached, of each level, or of the one below, (n_items, n_levels)."""
-        return np.maximum(np.cumsum(~np.isnan(self.steps), axis=1, dtype=np.intp) - 1, 0)
+        n_reached = np.cumsum(~np.isnan(self.steps), axis=1, dtype=np.intp)
+        return np.maximum(n_reached - 1, 0)
 
     def log_probability(self, abilities: Array) -> Array:
         """Log probability of each level, or of the reached one below, (n_items, n_levels, n)."""
@@ -441,7 +447,8 @@ class ItemParameters:
             return p * (1 - p)
         p = self.category_probability(abilities)
         scores = np.arange(self.steps.shape[1])
-        return np.maximum(p @ scores**2 - (p @ scores) ** 2, 0.0) / self.top**2
+        variance = p @ scores**2 - (p @ scores) ** 2
+        return np.maximum(variance, 0.0) / self.top**2
 
     def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Fisher information about ability, shape (n_abilities, n_items) (Birnbaum 1968).
@@ -455,7 +462,8 @@ class ItemParameters:
         p = self.guessing + (1 - self.guessing) * s
         # (1 − P)/P · s² with 1 − P = (1 − c)(1 − s), finite where P vanishes
         ratio = np.divide(s, p, out=np.ones_like(s), where=p > 0)
-        return self.discrimination**2 * ratio * s * (1 - self.guessing) * (1 - s)
+        wrong = (1 - self.guessing) * (1 - s)
+        return self.discrimination**2 * ratio * s * wrong
 
     def expected_error(
         self, latent_sd: float = 1.0, latent_mean: float = 0.0
@@ -498,11 +506,13 @@ def log_probability(items: Items, theta: Array) -> Array:
         log_right = -softplus(-z)
         if items.logit_guessing is not None:
             log_wrong = log_wrong - softplus(items.logit_guessing)[:, None]
-            log_right = np.logaddexp(-softplus(-items.logit_guessing)[:, None], z + log_wrong)
+            log_guessed = -softplus(-items.logit_guessing)
+            log_right = np.logaddexp(log_guessed[:, None], z + log_wrong)
         return np.stack([log_wrong, log_right], axis=1)
     along = np.multiply.outer(items.slope, theta)[:, None]
     if levels.model == "GPCM":
-        z = (levels.scores - levels.scores[:, :1])[:, :, None] * along
+        spans = levels.scores - levels.scores[:, :1]
+        z = spans[:, :, None] * along
         z[:, 1:] += levels.steps[:, :, None]
         z -= z.max(axis=1, keepdims=True)
         log_p = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
@@ -512,8 +522,9 @@ def log_probability(items: Items, theta: Array) -> Array:
         # σ(x) − σ(y) = σ(x) σ(−y) (1 − exp(y − x))
         log_p = np.concatenate([none, -softplus(-x)], axis=1)
         log_p += np.concatenate([-softplus(x), none], axis=1)
-        fall = np.diff(np.where(levels.free, levels.steps, 0.0))
-        log_p[:, 1:-1] += np.where(levels.free[:, 1:], np.log(-np.expm1(fall)), 0.0)[:, :, None]
+        fall = np.diff(items.steps)
+        between = np.where(levels.free[:, 1:], np.log(-np.expm1(fall)), 0.0)
+        log_p[:, 1:-1] += between[:, :, None]
     return np.where(levels.real[:, :, None], log_p, 0.0)
 
 
@@ -535,10 +546,13 @@ def level_curves(items: Items, theta: Array) -> tuple[Array, Array, Array]:
         by_step -= p[:, None, 1:]
         by_step[:, k + 1, k] += 1
         return log_p, levels.scores[:, :, None] - mean, by_step
-    x = np.multiply.outer(items.slope, theta)[:, None] + levels.steps[:, :, None]
+    along = np.multiply.outer(items.slope, theta)
+    x = along[:, None] + levels.steps[:, :, None]
     slope = -softplus(-x) - softplus(x)
-    by_step[:, k + 1, k] = np.where(free, np.exp(slope - log_p[:, 1:]), 0.0)
-    by_step[:, k, k] = np.where(free, -np.exp(slope - log_p[:, :-1]), 0.0)
+    by_upper = np.exp(slope - log_p[:, 1:])
+    by_lower = -np.exp(slope - log_p[:, :-1])
+    by_step[:, k + 1, k] = np.where(free, by_upper, 0.0)
+    by_step[:, k, k] = np.where(free, by_lower, 0.0)
     return log_p, by_step.sum(axis=2), by_step
 
 
@@ -547,7 +561,9 @@ def level_information(items: Items, theta: Array) -> Array:
     levels = items.levels
     p = np.exp(log_probability(items, theta)) * levels.real[:, :, None]
     if levels.model == "GPCM":
-        by_logit = levels.scores[:, :, None] - (levels.scores[:, :, None] * p).sum(axis=1)[:, None]
+        scores = levels.scores[:, :, None]
+        by_logit = scores - (scores * p).sum(axis=1, keepdims=True)
     else:
         by_logit = level_curves(items, theta)[1]
-    return items.slope[:, None] ** 2 * (p * by_logit**2).sum(axis=1)
+    by_ability = items.slope[:, None, None] * by_logit
+    return (p * by_ability**2).sum(axis=1)

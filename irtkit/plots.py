@@ -432,7 +432,8 @@ def preferences(judges: Judges, ax: Axes | None = None, *, top: int = 20) -> Axe
 def _estimates(title: str, caption: str, table: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the estimates of a table by label, with their 95 % intervals, and a line at 0."""
     value, error = table.to_numpy(np.float64).T
-    values = np.column_stack([value, value - Z95 * error, value + Z95 * error])
+    reach = Z95 * error
+    values = np.column_stack([value, value - reach, value + reach])
     axis = axis_over(f"{table.columns[0]}, in marks", values, [0.0])
     picture = fitted.intervals(values, table.index, axis)
     picture = replace(picture, title=title, caption=f"{caption}. Lines are 95 % intervals.")
@@ -497,8 +498,10 @@ def _of_items(picture: Any, result: FitResult, suspects: Any, ax: Any) -> Axes:
 
 def _draw(picture: Picture, ax: Any) -> Axes:
     """Draw the marks of a picture and its axes, as high as the labels of its rows need."""
-    rows = picture.y.ticks if picture.y.low > picture.y.high else None
-    ax = _one(ax, 4.5 if rows is None else 1.6 + 0.24 * len(rows))
+    height = 4.5
+    if picture.y.low > picture.y.high:
+        height = 1.6 + 0.24 * len(picture.y.ticks or ())
+    ax = _one(ax, height)
     for mark in picture.marks:
         colour = COLOURS[mark.colour]
         x = picture.x.clipped(mark.x)
@@ -516,11 +519,18 @@ def _draw(picture: Picture, ax: Any) -> Axes:
             shaded = [(colour, shade) for shade in shades]
             ax.barh(y, mark.x_end - x, mark.y_end - y, x, align="edge", color=shaded)
         else:
-            width, alpha = (5, 0.4) if mark.shape == "intervals" else (1, 1)
+            look = {"lw": 1, "alpha": 1}
+            if mark.shape == "intervals":
+                look = {"lw": 5, "alpha": 0.4}
             ends = [x, mark.x_end], [y, mark.y_end]
-            ax.plot(*ends, color=colour, lw=width, alpha=alpha, solid_capstyle="butt")
-    ax.set(xlim=picture.x[:2], ylim=picture.y[:2], ylabel=_label(picture.y.name, _LINE))
-    ax.set(title=_label(picture.title, _LINE), xlabel=_below(picture.x.name, picture.caption))
+            ax.plot(*ends, color=colour, solid_capstyle="butt", **look)
+    ax.set(
+        xlim=picture.x[:2],
+        ylim=picture.y[:2],
+        xlabel=_below(picture.x.name, picture.caption),
+        ylabel=_label(picture.y.name, _LINE),
+        title=_label(picture.title, _LINE),
+    )
     for axis, shown in ((ax.xaxis, picture.x), (ax.yaxis, picture.y)):
         if shown.ticks is not None:
             places, texts = zip(*shown.ticks, strict=True)

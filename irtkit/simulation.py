@@ -108,8 +108,9 @@ def simulate_responses(
     n_levels = items.steps.shape[1] if of_levels else 1
     for rows in blocks(len(theta), items.n_items * n_levels):
         if of_levels:
-            below = items.category_probability(theta[rows]).cumsum(axis=2)[:, :, :-1]
-            successes[rows] = (generator.random((*below.shape[:2], 1)) > below).sum(axis=2)
+            below = items.category_probability(theta[rows]).cumsum(axis=2)
+            drawn = generator.random((*below.shape[:2], 1))
+            successes[rows] = (drawn > below[:, :, :-1]).sum(axis=2)
             continue
         p = items.probability(theta[rows])
         right = generator.random(p.shape) < p if single else generator.binomial(tried[rows], p)
@@ -183,7 +184,9 @@ def add_synthetic(
         raise ValueError("labels are for the kind 'class-prior', which kinds do not name")
     needed = 9.0 * draws * responses.n_items  # bytes of a number and whether it is right
     check_memory(needed, f"{draws} draws of synthetic respondents", "fewer draws need less")
-    names, rows, shape = list[str](), list[Any](), (draws, responses.n_items)
+    names = list[str]()
+    rows = list[Any]()
+    shape = draws, responses.n_items
     for kind in chosen:
         generator = np.random.default_rng([seed, SYNTHETIC_KINDS.index(kind)])
         if kind == "class-prior":
@@ -201,7 +204,8 @@ def add_synthetic(
             right = generator.random(shape) < probability
         else:
             right = np.full((1, shape[1]), kind == "always-right")
-        names += [kind] if len(right) == 1 else [f"{kind}-{k + 1}" for k in range(len(right))]
+        numbered = [f"{kind}-{k}" for k in range(1, len(right) + 1)]
+        names += [kind] if len(right) == 1 else numbered
         rows.append(right.astype(np.int8))
     if taken := set(responses.respondents).intersection(names):
         added = short(min(taken))
@@ -219,7 +223,8 @@ def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
     """Trials of every cell, an array of its own."""
     check_unmasked("trials", trials)
     given = np.asarray(trials)
-    if given.dtype.kind not in "iu" or not ((given >= 0) & (given <= MOST_TRIALS)).all():
+    in_range = (given >= 0) & (given <= MOST_TRIALS)
+    if given.dtype.kind not in "iu" or not in_range.all():
         rule = f"whole numbers from 0 to {MOST_TRIALS}"
         raise ValueError(f"trials must be {rule}, got {short(trials)}")
     try:

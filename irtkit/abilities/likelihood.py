@@ -139,8 +139,7 @@ def _climbed(cells: Cells, fitted: Fitted, moving: NDArray[np.bool_]) -> tuple[F
         return -value, -np.append(by_along, by_row[lower] * of_root)
 
     def is_far(u: Array) -> bool:
-        of_items = u[:n_of_items]
-        return nodes is not None and bool((np.abs(of_items) > _TUNED.far).any())
+        return nodes is not None and bool((np.abs(u[:n_of_items]) > _TUNED.far).any())
 
     def stop_far_away(intermediate_result: Any) -> None:
         if is_far(intermediate_result.x):

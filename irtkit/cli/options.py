@@ -144,7 +144,8 @@ def check_out(out: Path, endings: tuple[str, ...], option: str = "--out") -> Non
         raise ValueError(f"{option} must be a file that ends in {ways}, got {str(out)!r}")
     check_writable(out, option)
     real = out.resolve()
-    if real.name in FIT_FILES and all((real.parent / name).exists() for name in FIT_FILES[-2:]):
+    in_fit = all((real.parent / name).exists() for name in FIT_FILES[-2:])
+    if in_fit and real.name in FIT_FILES:
         raise ValueError(f"{option} {out}: is a file of the fit in {real.parent}")
 
 
@@ -243,7 +244,8 @@ Rows = list[tuple[str, str]]
 
 def _row(option: click.Option) -> tuple[str, str]:
     """An option as it is typed, and its text."""
-    return f"{', '.join(option.opts)} {option.metavar or ''}".strip(), option.help or ""
+    names = ", ".join(option.opts)
+    return f"{names} {option.metavar or ''}".strip(), option.help or ""
 
 
 def _section_text(heading: str, rows: Rows, column: int = 28) -> str:

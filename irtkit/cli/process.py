@@ -176,7 +176,12 @@ def _text_of(problem: Exception, spelled: dict[str, str]) -> str:
     # file, and names of several words
     begins = rf"(?:^|(?<=: ))({names})(?= (?:must|has|holds|names|needs|is) )"
     settings = rf"\b({names})=|{begins}|\b({longer})\b=?"
-    return re.sub(settings, lambda at: spelled[at[at.lastindex or 0]] + " " * ("=" in at[0]), text)
+
+    def as_option(setting: re.Match[str]) -> str:
+        option = spelled[setting[setting.lastindex or 0]]
+        return f"{option} " if "=" in setting[0] else option
+
+    return re.sub(settings, as_option, text)
 
 
 def _tell(message: str) -> None:
@@ -232,11 +237,6 @@ class _Lasting:
 @contextmanager
 def _lasting_streams() -> Iterator[_Lasting]:
     """Let standard output and error take all that is printed, whoever reads it."""
-    for number in range(3):  # lest a file that is written gets the number of a closed stream
-        with suppress(OSError):
-            os.fstat(number)
-            continue
-        os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
     before = sys.stdout, sys.stderr
     output, errors = map(_Lasting, before)
     sys.stdout, sys.stderr = output, errors

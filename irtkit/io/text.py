@@ -194,7 +194,8 @@ def _column_blocks(
         further = rows_of(text, separator, width, n_lines)
         further = islice(further, first, None)
         while rows := [*islice(further, 2**16)]:
-            yield [pa.array([row[k] or None for row in rows], pa.string()) for k in positions]
+            texts = [[row[k] or None for row in rows] for k in positions]
+            yield [pa.array(column, pa.string()) for column in texts]
 
 
 def _is_sound(block: bytes, separator: str) -> bool:
@@ -207,7 +208,9 @@ def _is_sound(block: bytes, separator: str) -> bool:
     end = quotes[1::2]
     if len(begin) > len(end):
         return False
-    return bool(edge[text[begin - 1]].all() and edge[text[end + 1]].all())
+    before = text[begin - 1]
+    after = text[end + 1]
+    return bool(edge[before].all() and edge[after].all())
 
 
 def _unguarded(column: Any) -> Any:
