@@ -41,7 +41,7 @@ BOARDS = {
 
 
 def _read(name, data):
-    """Distinct rows, and the family of each."""
+    """Distinct rows, and the family of each: whom answers or, where they are known, names link."""
     if name == "digits crowd":
         table = irtkit.load_digits_crowd().responses.to_frame()
     elif (data / f"{name}.csv.gz").exists():
@@ -52,19 +52,16 @@ def _read(name, data):
     whole = irtkit.fit(ResponseMatrix.from_frame(table), standard_errors=False)
     family = linked(whole.respondent_labels, irtkit.similar_respondents(whole))
     if name == "nlu_commonsenseqa":
-        family = _joined(family, [label.rsplit("_", 1)[0] for label in table.index])
-    if name == "aid_optdigits":
+        names = [label.rsplit("_", 1)[0] for label in table.index]
+    elif name == "aid_optdigits":
         known = pd.read_csv(data / "aid_optdigits_respondents.csv.gz", index_col=0)
-        family = _joined(family, known["learner"][table.index].astype(str))
-    return table, family
-
-
-def _joined(family, names):
-    """Families of whom links either number or name."""
-    other = np.unique(np.asarray(names, dtype=str), return_inverse=True)[1] + family.max() + 1
+        names = known["learner"][table.index].astype(str).to_numpy(str)
+    else:
+        return table, family
+    other = np.unique(names, return_inverse=True)[1] + family.max() + 1
     size = int(other.max()) + 1
     links = coo_array((np.ones(len(family)), (family, other)), shape=(size, size))
-    return np.asarray(connected_components(links, directed=False)[1][family], dtype=np.int64)
+    return table, connected_components(links, directed=False)[1][family]
 
 
 def _held_out(family, seed):
@@ -90,7 +87,8 @@ def _split(sizes, table, family, seed):
         selection = irtkit.select_items(result, k, families=families)
         scores = irtkit.score(ResponseMatrix.from_frame(new[list(selection.items)]), selection)
         yield "fixed", k, errors(scores, truth), covers(scores, truth)[0]
-        yield "adaptive", k, errors(_one_by_one(selection, new), truth), None
+        adaptive = [_one_by_one(selection, answered) for _, answered in new.iterrows()]
+        yield "adaptive", k, np.array(adaptive) - truth, None
         for _ in range(DRAWS):
             strata = np.array_split(by_difficulty, k)
             stratified = new[[generator.choice(stratum) for stratum in strata]].mean(axis=1)
@@ -111,15 +109,12 @@ def covers(scores, truth):
     return (low <= truth) & (truth <= high), 100 * (high - low)
 
 
-def _one_by_one(selection, new):
-    """Scores of adaptive tests, in the form of `irtkit.score`."""
-    scores = []
-    for _, given in new.iterrows():
-        test = irtkit.adaptive(selection, order="adaptive")
-        while not test.done:
-            test.answer(bool(given[test.next_item]))
-        scores.append(test.expected_score)
-    return pd.DataFrame({"expected_score": scores}, new.index)
+def _one_by_one(selection, answered):
+    """Expected score by an adaptive test of a system."""
+    test = irtkit.adaptive(selection, order="adaptive")
+    while not test.done:
+        test.answer(bool(answered[test.next_item]))
+    return test.expected_score
 
 
 def few_items(data=SHARED):

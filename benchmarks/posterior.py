@@ -43,20 +43,15 @@ def covered(draw, ways, n_data_sets, **case):
         data = draw(seed)
         for way, posterior in ways.items():
             for name, said in posterior(data).items():
-                truth = truth_of(data, name)
+                truth = data.abilities if name == "ability" else getattr(data.items, name)
+                if name == "ability":  # on the scale of the result's tables
+                    truth = (truth - truth.mean()) / truth.std()
                 by_sd = np.abs(truth - said.mean) <= HALF_WIDTH * said.sd
                 by_quantiles = (said.low <= truth) & (truth <= said.high)
                 row = {"coverage": by_sd.mean(), "quantiles": by_quantiles.mean()}
                 shares.setdefault((way, name), []).append(row)
     for (way, name), rows in shares.items():
         yield {**case, "data_sets": n_data_sets, "fit": way, "parameter": name, **means(rows)}
-
-
-def truth_of(data, name):
-    """True values on the scale of the result's tables."""
-    if name == "ability":
-        return (data.abilities - data.abilities.mean()) / data.abilities.std()
-    return np.asarray(getattr(data.items, name))
 
 
 def by_irtkit(data, model, prior):
@@ -134,12 +129,11 @@ def by_mean_field(data):
 
 
 PEER = "mean field"
-WAYS = {
+WAYS = {  # Ways to fit, and their priors.
     "irtkit": "weak",
     "irtkit, empirical": "empirical",
     "irtkit, mean field's prior": MEAN_FIELD_PRIOR,
 }
-"""Ways to fit, and their priors."""
 BOTH = ("irtkit", "irtkit, mean field's prior", PEER)
 Study = namedtuple("Study", "shape n_data_sets ways", defaults=(("irtkit",),))
 STUDIES = (
@@ -161,11 +155,9 @@ def coverage_of(setting):
     return covered(partial(coverage.draw, shape), ways, n, shape=shape._asdict())
 
 
-def variational(data_sets=0):
+def variational():
     """Coverage of the variational posterior."""
-    chosen = part(STUDIES, 3)
-    planned = [s._replace(n_data_sets=data_sets or s.n_data_sets) for s in chosen]
-    return {"calibration": chain.from_iterable(map(coverage_of, planned))}
+    return {"calibration": chain.from_iterable(map(coverage_of, part(STUDIES, 3)))}
 
 
 SHAPES = ((100, 20), (500, 30), (1_000, 40), (4_000, 40))
@@ -357,18 +349,6 @@ def log_likelihood(right, slope, intercept, logit, n_nodes=NODES):
     return logsumexp(joint, axis=1).sum()
 
 
-def prior_of(case, result):
-    """Log prior of slopes, intercepts, logits and what is learned."""
-    common = case.model in {"1PL", "Rasch"}
-    if case.prior == "weak":
-        return partial(log_weak, common=common)
-    if case.prior == "empirical":
-        return lambda a, d, g, _: log_learned(result.settings.prior, a, d, g)
-    if case.prior == "none":
-        return lambda *_: 0.0
-    return lambda a, d, g, _: log_own(case.prior, a, d, g, common=common)
-
-
 def exact_errors(case, result, responses):
     """Standard errors of slopes, intercepts and logits of guessing, (3, n_items)."""
     items, n_items = result.parameters, len(result.item_labels)
@@ -381,7 +361,11 @@ def exact_errors(case, result, responses):
     n_learned = (1 if common else 2) if case.prior == "weak" else 0
     learned = np.array([0.0, math.log(np.median(np.abs(slope)))])[:n_learned]
     right = jnp.asarray(responses.values == 1, dtype=jnp.float64)
-    log_prior = prior_of(case, result)
+    log_prior = {
+        "weak": partial(log_weak, common=common),
+        "empirical": lambda a, d, g, _: log_learned(result.settings.prior, a, d, g),
+        "none": lambda *_: 0.0,
+    }.get(case.prior, lambda a, d, g, _: log_own(case.prior, a, d, g, common=common))
 
     def by_prior(learned):
         return log_prior(jnp.broadcast_to(of_items[0], n_items), *of_items[1:], learned)

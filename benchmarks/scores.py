@@ -115,8 +115,7 @@ def boards(data):
     found = {}
     if (path := data / "mteb60.csv.gz").exists():
         frame = pd.read_csv(path, index_col=0)
-        frame = frame[frame.notna().sum(axis=1) >= 15].clip(0, 1)
-        found["MTEB"] = of_board(frame.to_numpy())
+        found["MTEB"] = of_board(frame[frame.notna().sum(axis=1) >= 15].clip(0, 1).to_numpy())
     if (path := data / "eci_scores_long.csv.gz").exists():
         frame = pd.read_csv(path).pivot_table(index="model", columns="benchmark", values="score")
         found["ECI"] = of_board(frame.to_numpy())
@@ -303,11 +302,9 @@ def of_trials(setting, seed):
     return {"found": result.settings.trial_correlation, "covered": held}
 
 
-def repeated_trials(data_sets=0):
+def repeated_trials():
     """Errors where repeated trials repeat each other."""
-    chosen = part(TRIALS, 7, 10)
-    planned = [t._replace(n_data_sets=data_sets or t.n_data_sets) for t in chosen]
-    return {"studies": study(planned, of_trials)}
+    return {"studies": study(part(TRIALS, 7, 10), of_trials)}
 
 
 if __name__ == "__main__":

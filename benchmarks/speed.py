@@ -237,15 +237,7 @@ def default_call(shapes=(), packages=tuple(DEFAULT_CALLS), peer_python=(), round
 
 REAL = SHARED / "aid_SST.csv.gz"  # 10 learners × 872 instances
 TASKS = {"fit": "irtkit, default call", "compare": "irtkit, compare"}
-N_RESPONDENTS = 12
 WARM_UP_ITEMS = 500
-
-
-def few_systems(n_items):
-    """Simulated answers of a dozen language models, respondents × items."""
-    g = np.random.default_rng(0)
-    items = items_of(g, n_items)
-    return answers(g, items.probability(np.linspace(-1, 3.5, N_RESPONDENTS)))
 
 
 def beside_checkout(values, task, against, rounds):
@@ -260,31 +252,32 @@ def beside_checkout(values, task, against, rounds):
             for file, checkout in (("here.npz", ROOT), ("against.npz", against))
         ]
         take_turns(both, responses, few, rounds)
-        slopes = [items.discrimination for one in both if (items := one.found())]
-    if len(slopes) < 2:
-        raise RuntimeError(f"{task}: {here.problem or there.problem}")
+        if here.problem or there.problem:
+            raise RuntimeError(f"{task}: {here.problem or there.problem}")
+        slope, other_slope = (one.found().discrimination for one in both)
     return {
         "shape": values.shape,
-        "distinct_respondents": len(np.unique(values, axis=0)),
         "distinct_items": len(np.unique(values, axis=1).T),
         "task": task,
         "cpu_seconds": here.cpu_seconds,
         "cpu_seconds_against": there.cpu_seconds,
         "times_less": min(there.cpu_seconds) / min(here.cpu_seconds),
-        "moved": float(np.abs(slopes[0] - slopes[1]).max()),
+        "moved": np.abs(slope - other_slope).max(),
     }
 
 
 def copies(against=ROOT, items=42000, rounds=3):
     """Identical rows and columns, in this checkout and in another."""
-    data = {"simulated": few_systems(items)}
+    g = np.random.default_rng(0)  # answers of a dozen language models
+    drawn = items_of(g, items).probability(np.linspace(-1, 3.5, 12))
+    data = {"simulated": answers(g, drawn)}
     if REAL.exists():
-        data[REAL.name.split(".")[0]] = irtkit.read_responses(REAL).values
+        data["aid_SST"] = irtkit.read_responses(REAL).values
+    cases = [(name, task) for name in data for task in TASKS]
     return {
         "fits": (
-            {"data": name} | beside_checkout(values, task, against, rounds)
-            for name, values in data.items()
-            for task in TASKS
+            {"data": name} | beside_checkout(data[name], task, against, rounds)
+            for name, task in cases
         )
     }
 
@@ -314,27 +307,22 @@ def scaling(shapes=(), package="irtkit"):
     return {"package": package, "fits": (second_fit(shape, package) for shape in chosen)}
 
 
-def simulate(n_respondents, items, n_responses):
-    """Long table with as many responses by every respondent.
+def sparse(respondents=1000000, items=10000, responses=10000000):
+    """A long table in which few cells are observed: drawn, made a matrix and fitted.
 
     A respondent gets equally spaced items, from a random one on and in a random order of all, so
     that none comes twice.
     """
-    g = np.random.default_rng(0)
-    n_each, n_items = max(n_responses // n_respondents, 1), items.n_items
-    start = g.integers(0, n_items, (n_respondents, 1))
-    places = (start + np.arange(n_each) * (n_items // n_each)) % n_items
-    at = g.permutation(n_items).astype(np.int32)[places]
-    ability = g.normal(size=(n_respondents, 1))
-    right = answers(g, expit(items.discrimination[at] * ability + items.intercept[at]))
-    respondent = np.repeat(np.arange(n_respondents), n_each)
-    return pd.DataFrame({"respondent": respondent, "item": at.ravel(), "response": right.ravel()})
-
-
-def sparse(respondents=1000000, items=10000, responses=10000000):
-    """A long table in which few cells are observed: drawn, made a matrix and fitted."""
-    truth = items_of(np.random.default_rng([0, 1]), items)
-    frame = simulate(respondents, truth, responses)
+    g = np.random.default_rng([0, 1])
+    truth, n_each = items_of(g, items), max(responses // respondents, 1)
+    start = g.integers(0, items, (respondents, 1))
+    at = g.permutation(items)[(start + np.arange(n_each) * (items // n_each)) % items]
+    ability = g.normal(size=(respondents, 1))
+    right = answers(g, expit(truth.discrimination[at] * ability + truth.intercept[at]))
+    respondent = np.repeat(np.arange(respondents), n_each)
+    columns = {"respondent": respondent, "item": at.ravel(), "response": right.ravel()}
+    frame = pd.DataFrame(columns)
+    del start, at, ability, right, respondent, columns
     began = time.perf_counter()
     matrix = irtkit.ResponseMatrix.from_long(frame, sparse=True)
     made = time.perf_counter()

@@ -72,14 +72,6 @@ def families(sets):
     return (row for row in rows if "mixture_said" in row)
 
 
-def least_common(patterns):
-    """Whether links by ten common items leave respondents apart."""
-    answered = patterns.dense()[1] > 0
-    common = answered.astype(np.float32) @ answered.T.astype(np.float32)
-    links = csr_array(common >= FEWEST_COMMON)
-    return bool(connected_components(links, directed=False)[0] > 1)
-
-
 def said_apart(case, seed):
     """Whether a data set is said to be apart, by each method."""
     responses = matrix(case.draw, seed)
@@ -87,10 +79,12 @@ def said_apart(case, seed):
     patterns = patterns_of(responses, synthetic_is_real=False)
     ability = (result.ability - result.latent_mean) / result.latent_sd
     structure = connectivity_of(patterns, result.parameters, ability, result.latent_sd)
+    answered = (patterns.dense()[1] > 0).astype(np.float32)
+    linked = csr_array(answered @ answered.T >= FEWEST_COMMON)
     return {
         "score_test": structure.components is not None or structure.gap is not None,
         "components": structure.components is not None and not structure.linked,
-        "least": least_common(patterns),
+        "least": connected_components(linked, directed=False)[0] > 1,
     }
 
 
