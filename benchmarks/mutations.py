@@ -19,7 +19,7 @@ from machine import arguments, depends_on, part, store
 ROOT = Path(__file__).parents[1]
 FIELDS = ("formula", "module", "old", "new", "tests")
 MUTATIONS = """
-P(right)|irf|(1 - self.guessing) * s)|(1 + self.guessing) * s)|test_irf.py
+P(right)|irf|return self.guessing + (1 -|return self.guessing + (1 +|test_irf.py
 softplus|irf|z, 0.0) + xp.log1p|z, 0.0) - xp.log1p|test_irf.py quadrature
 information|irf|discrimination**2 * ratio|discrimination * ratio|test_irf.py
 difficulty|irf|nan, -self.intercept|nan, self.intercept|test_irf.py
