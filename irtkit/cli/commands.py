@@ -104,6 +104,7 @@ def _merge(given: SimpleNamespace) -> None:
     """Merge responses of several files or folders into one file.
 
     --repeats applies to each of the files or folders, and to a response that several of them hold.
+    Of logs and tables, each takes the options that are for it.
 
     merge PATHS...
     --out OUT=*  File to write: .parquet, .csv or .tsv.
@@ -114,16 +115,23 @@ def _merge(given: SimpleNamespace) -> None:
     irtkit merge runs/ --wide --out runs.csv
     """
     from irtkit.capabilities import require
+    from irtkit.io.logs import holds_logs
     from irtkit.io.merging import merge_responses, repeats_of_parts
+    from irtkit.io.reading import FOR_LOGS, FOR_TABLES
     from irtkit.io.writing import format_by_name, side_tables
 
     form = format_by_name(given.out, "wide" if given.wide else None)
     how = how_to_read(given)
     repeats = how.pop("repeats", "error")
     each = repeats_of_parts(repeats) if len(given.paths) > 1 else repeats
-    matrices = [read_rows(path, repeats=each, **how) for path in given.paths]
-    for matrix in matrices:
-        require("merge", matrix)
+    are_logs = [holds_logs(path) for path in given.paths]
+    matrices = []
+    for path, of_logs in zip(given.paths, are_logs, strict=True):
+        others = FOR_TABLES if of_logs else FOR_LOGS
+        mixed = len({*are_logs}) > 1
+        own = {name: value for name, value in how.items() if not (mixed and name in others)}
+        matrices.append(read_rows(path, repeats=each, **own))
+        require("merge", matrices[-1])
     merged = merge_responses(matrices, repeats=repeats)
     irtkit.write_responses(merged, given.out, format=form)
     click.echo(in_lines([str(merged)]))

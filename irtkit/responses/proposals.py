@@ -112,7 +112,9 @@ def _of_numbers(numbers: list[float], seen: Coder) -> tuple[str, list[Remedy]]:
         if whole and low > 0 and high < _HIGHEST_LEVEL + lowest:
             scores.append(ask("levels", score_range=(lowest, int(high)), levels=True))
         scores.append(ask("score-range", score_range=...))
-    is_code = low <= -1 or (seen.most_are_read and low > 1)  # such as -1 or 99
+    is_percentage = low == 100 and not seen.n_right  # next to 0 alone
+    # such as -1 or 99
+    is_code = low <= -1 or (seen.most_are_read and low > 1 and not is_percentage)
     if low == high and is_code:
         if not seen.n_wrong and not seen.n_scores and scored:
             wrong = ask("right", right=1, wrong=low)
