@@ -16,6 +16,7 @@ import irtkit
 from irtkit import capabilities as capabilities_of
 from irtkit.cli.commands import cli
 from irtkit.cli.options import reading_help
+from irtkit.findings import as_typed
 from irtkit.results import PUBLIC, Question
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def capabilities() -> str:
     lines = []
     for limit, functions in reasons.items():
         of = f" ({', '.join(functions)})" if len(functions) <= _NAMED else ""
-        lines.append(f"- {limit.trait}{of}: {limit.reason}. {limit.instead}.")
+        lines.append(f"- {limit.trait}{of}: {limit.reason}. {as_typed(limit.instead)}.")
     return "\n".join([*rows, "", *lines, ""])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from irtkit.checks import did_you_mean
+from irtkit.findings import as_typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,7 +49,8 @@ class UnsuitableDataError(ValueError, AttributeError):
     """
 
     def __init__(self, feature: str, limit: Limit) -> None:
-        super().__init__(f"{feature} is not for {limit.trait}: {limit.reason}. {limit.instead}")
+        instead = as_typed(limit.instead)
+        super().__init__(f"{feature} is not for {limit.trait}: {limit.reason}. {instead}")
         self.feature = feature
         self.limit = limit
 
@@ -108,7 +110,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
         Limit(
             FEW,
             "its test needs as many in each version",
-            "Compare two versions of one system with irtkit.gate (irtkit gate OLD NEW)",
+            "Compare two versions of one system with <irtkit.gate|irtkit gate OLD NEW>",
         ),
     ),
     "judges": (),

@@ -352,7 +352,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-judge-column": "no column is recognised as the judges among {columns}. Ratings have a row "
     "per mark, or a row per answer with a column per judge",
     "judge-column": "the column {column} names {n:judge}, and a mark depends on its judge. Adjust "
-    "marks for severity by irtkit.judges(FILE) (irtkit judges FILE)",
+    "marks for severity by <irtkit.judges(FILE)|irtkit judges FILE>",
     "two-values": "{label} has two values in {column}: {values}",
     "no-response-column": "no column is recognised as the responses among {columns}",
     "several-columns": "several columns may hold the {role!s}: {columns}",
@@ -408,7 +408,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "runs": "{respondent} ran several times on task {task}, and the logs do not say which run "
     "counts: {files!s}[[. The newest run did not end well (status {status!s})]]",
     "several-metrics": "task {task} has several metrics: {names!s}[[. Marks of several judges "
-    "({judges!s}) are adjusted by irtkit.judges(FILE) (irtkit judges FILE)]]",
+    "({judges!s}) are adjusted by <irtkit.judges(FILE)|irtkit judges FILE>]]",
     "several-filters": "metric {of} of task {task} has several filters: {names!s}",
     "doubtful-mark": "{file!s}: sample {sample} has {metric!s} {mark} and a score of {score}, "
     "which do not agree",
@@ -509,7 +509,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "standard errors. Standard errors of scores are too small",
     "chosen-items": "Chosen items: a test chose the items of {n} of {of} systems by their answers "
     "({systems!s}). Their accuracy, and differences in accuracy, do not say how good they are. "
-    "Try: irtkit.score (irtkit score), for the expected score of each",
+    "Try: <irtkit.score|irtkit score>, for the expected score of each",
     "ability-reversed": "Ability reversed: {n} of {n_pairs:pair} of systems that differ "
     "significantly are in the other order by ability. Ranks follow the expected score",
     "tasks-not-taken": "Tasks not taken: {n} of {n_systems} systems lack responses in some task "
@@ -636,7 +636,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{systems:.2f}. Means of marks that are not adjusted rank systems more by their "
     "judges than by their answers",
     "range-taken": "Range taken: all marks are whole numbers from {low} to {high}, and these are "
-    "taken as the worst and the best. score_range= (--score-range) declares another range",
+    "taken as the worst and the best. <score_range=|--score-range> declares another range",
     "range-not-declared": "marks go from {low:.0f} to {high:.0f}, and their range is not declared",
     "judge-noise": "Noise: the marks of {n:judge} do not agree with the other judges, who agree "
     "with each other: {names}",
@@ -645,8 +645,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "judge-constant": "Constant: {n:judge} {n:gives|give} all answers the same mark, which says "
     "nothing about them: {names}",
     "faulty-judges": "Faulty judges: the adjusted marks include marks of {n:judge} that say "
-    "nothing or the opposite: {names}. irtkit.judges(FILE, drop=NAMES) (irtkit judges FILE --drop "
-    "NAMES) leaves them out",
+    "nothing or the opposite: {names}. <irtkit.judges(FILE, drop=NAMES)|irtkit judges FILE --drop "
+    "NAMES> leaves them out",
     "judges-unclear": "Unclear: {n:judge} {n:shares|share} too few answers with other judges, or "
     "{n:agrees|agree} with single ones alone: {names}. More answers marked by two judges help",
     "judges-opposed": "Opposed: the marks of {n:judge} run opposite ways, and no majority says "

@@ -80,6 +80,7 @@ ANSWERS = "model,q1,q2\na,A,B\nb,C,B\n"
 
 @pytest.mark.parametrize(("table", "option", "codes"), [
     ("model,q1,q2\na,20,90\nb,70,10\n", "--threshold 50", [[0, 1], [1, 0]]),
+    ("model,q1,q2\na,100,0\nb,0,100\n", "--score-range 0,100", [[1, 0], [0, 1]]),
     ("model,q1,q2\na,good,pass\nb,pass,good\n", "--right pass --wrong good", [[0, 1], [1, 0]]),
     ("model,q1,q2\na,1,ERROR\nb,0,1\n", "--missing ERROR", [[1, -1], [0, 1]]),
     ("model,moe,q1\ngpt,1,1\nqwen,0,0\n", "--ignore moe", [[1], [0]]),
@@ -130,6 +131,7 @@ def made(tmp_path_factory):
     for name, labels in lines.items():
         pairs = (f"{label},{k % 2}\n" for k, label in enumerate(labels))
         (place / name).write_text("label,kind\n" + "".join(pairs))
+    (place / "few.csv").write_text("model,q1,q2\na,1,0\nb,0,1\n")
     (place / "graded.csv").write_text("model,q1\na,50\nb,1\n")
     (place / "m.csv").write_text("model,item,s,t\nrespondent-1,item-1,1,2\n")
     (place / "a.json").write_text('{"clip": []}')
@@ -178,6 +180,13 @@ REFUSED = {
     "fit graded.csv": "--score-range 0,100",
     "fit r.csv --score-range 0,1 --score-range q=0,9": "names an item each time",
     "fit r.csv --model 5PL": "5PL",
+    "fit r.csv --item nothing": "r.csv: --item names 'nothing'",
+    "fit r.csv --drop nobody": "--drop names 'nobody'",
+    "differential r.csv --groups lab": "Give a table with the group of each system",
+    "leaderboard o --drop at-chance": "Give the responses instead",
+    "differential few.csv --groups lab": "irtkit differential is not for fewer than 20 systems",
+    "drift few.csv few.csv": "irtkit gate OLD NEW",
+    "merge r.csv --metric match --out all.csv": "--metric is for evaluation logs",
     "fit r.csv --chance 0.2": "--chance is for --model 3PL with --prior weak",
     "fit r.csv --synthetic class-prior": "labels",
     "fit r.csv --metrics m.csv": "--higher-is-better must name",
@@ -203,6 +212,11 @@ def test_what_is_wrong_ends_with_code_2_and_one_line_before_any_fit(here, typed,
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     assert REFUSED[typed] in refused(typed, here)
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+def test_logs_and_tables_that_are_merged_take_their_own_options(here):
+    printed("merge logs r.csv --metric match --keep 'item-*' --out all.csv", here)
+    assert irtkit.read_responses(here / "all.csv").n_respondents == 61
 
 
 def test_a_file_next_to_the_input_may_be_written_again(here):

@@ -10,7 +10,15 @@ import pytest
 
 import irtkit
 from irtkit import storage
-from irtkit.findings import PURPOSES, TEXTS, Finding, IRTWarning, Remedy, spelled_as_options
+from irtkit.findings import (
+    PURPOSES,
+    TEXTS,
+    Finding,
+    IRTWarning,
+    Remedy,
+    as_typed,
+    spelled_as_options,
+)
 
 IDIOM = (
     r"\btold\b|\bbeside\b|\banew\b|\bof (which|whom|those)\b|\b(that|those) of\b|;|"
@@ -101,7 +109,7 @@ def test_every_code_is_on_the_page_of_warnings_once():
 def test_an_entry_shows_the_message_and_says_what_to_do_and_how_often_it_is_false(code):
     text = entries()[code]
     shown = " ".join(re.findall(r"(?m)^> (.*)$", text)).replace("\\*", "*")
-    parts = re.split(r"(\[\[|\]\]|\{.*?\})", TEXTS[code])
+    parts = re.split(r"(\[\[|\]\]|\{.*?\})", as_typed(TEXTS[code]))
     marks = {"[[": "(?:", "]]": ")?"}
     pattern = "".join(marks.get(one, ".+?" if one[:1] == "{" else re.escape(one)) for one in parts)
     assert re.fullmatch(rf"{pattern}(?:\. Pass .*)?", shown)

@@ -19,7 +19,7 @@ from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
-from irtkit.findings import Finding
+from irtkit.findings import Finding, as_typed
 from irtkit.responses.labels import by_label, is_missing_label
 from irtkit.responses.levels import kinds_of
 
@@ -137,8 +137,8 @@ def _asked(responses: ResponseMatrix, abilities: Any) -> _Asked:
         tasks_given = "task"
         if abilities != "auto" and not has_tasks:
             raise ValueError(
-                f"abilities={abilities!r} needs the task of every item, a column 'task' of the "
-                "item table. Use abilities={item: task, …} or abilities='auto'"
+                f"abilities={abilities!r} needs the task of every item, a column task"
+                + as_typed(". Use <abilities={item: task, …} or abilities='auto'|--abilities auto>")
             )
     if not has_tasks and isinstance(tasks_given, str):
         return _Asked(structure, n_abilities, None)

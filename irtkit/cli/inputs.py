@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from fnmatch import fnmatch
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -170,12 +171,14 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
         if param.name in _FITTED_ANEW
         and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
     ]
+    result = load(given.responses)
     if unused:
+        source = None if result.responses is None else result.responses.source
+        files = "" if source is None else f": {', '.join(map(quote, source.files))}"
         raise ValueError(
             f"{', '.join(unused)}: {given.responses} holds a result, which is neither read nor "
-            "fitted again. Give the responses instead"
+            f"fitted again. Give the responses instead{files}"
         )
-    result = load(given.responses)
     n, n_items = counted(result.n_real, "system"), counted(len(result.item_labels), "item")
     where = printable(str(given.responses))
     logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)

@@ -47,6 +47,15 @@ _IN_ONE_PIECE = re.compile(
 """A label in quotes, a command, or an option with its value."""
 
 
+_FUNCTIONS = {
+    "differential_functioning": "irtkit differential",
+    "compare_difficulties": "irtkit compare",
+    "compare_systems": "irtkit compare-systems",
+    "select_items": "irtkit select",
+}
+"""Commands whose names are not those of their functions."""
+
+
 def run(cli: click.Group) -> None:
     """Run the command line.
 
@@ -54,7 +63,7 @@ def run(cli: click.Group) -> None:
     passed), 2 (bad input, or standard output that cannot be written), 3 (a gate is inconclusive),
     129 (hung up), 130 (interrupted), 143 (terminated).
     """
-    spelled = {
+    spelled = _FUNCTIONS | {
         str(param.name): param.opts[0]
         for command in cli.commands.values()
         for param in command.params

@@ -163,7 +163,7 @@ def as_responses(given: object, **reading: Any) -> ResponseMatrix:
     if not isinstance(given, ResponseMatrix):
         return read_responses(given, **reading)
     for name in (name for name, setting in reading.items() if setting != FOUND):
-        raise TypeError(f"{name} says how to read responses, which are a ResponseMatrix already")
+        raise TypeError(f"{name} is for responses that are not read yet, and these are")
     return given
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.checks import did_you_mean, short
-from irtkit.findings import Finding, ReadingError, warn
+from irtkit.findings import Finding, ReadingError, as_typed, warn
 from irtkit.io.reading import READING, as_responses, matrix_of, read_responses
 from irtkit.judges.agreement import agreement, preferences, surest
 from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, Ratings, severities
@@ -340,9 +340,9 @@ def _rated(matrix: ResponseMatrix, drop: list[str]) -> tuple[Ratings, float, Any
     shape = matrix.n_respondents, len(items), len(names)
     for n, facet in zip(shape, ("systems", "items", "judges"), strict=True):
         if n < 2:
+            instead = as_typed(". <irtkit.fit|irtkit fit> takes the marks of one judge")
             raise ValueError(
-                f"judges needs two {facet} or more, got {n}. irtkit.fit takes the marks of one "
-                "judge (irtkit fit)"
+                f"judges needs two {facet} or more, got {n}{instead * (facet == 'judges')}"
             )
     worst, best = matrix.source.settings.get("score_range") or (0, 1)
     scale = abs(float(best - worst))

@@ -369,7 +369,7 @@ class ResponseMatrix(InNotebooks):
         """Return the matrix without some respondents, by their labels."""
         names = {*map(str, [respondents] if isinstance(respondents, str) else respondents)}
         if unknown := names.difference(self.respondents):
-            raise ValueError(f"drop names {short(min(unknown))}, which is not a respondent")
+            raise ValueError(f"drop names {short(min(unknown))}, which no system is called")
         kept = np.flatnonzero([name not in names for name in self.respondents])
         if not len(kept):
             raise ValueError("drop names all respondents")

@@ -18,7 +18,7 @@ import numpy as np
 
 from irtkit.checks import check_number, first_names, short
 from irtkit.data.patterns import patterns_of
-from irtkit.findings import Finding
+from irtkit.findings import Finding, as_typed
 from irtkit.fitting import responses_for
 from irtkit.printed import Printed, Shown, two_digits
 from irtkit.scoring.scores import chosen_items
@@ -164,8 +164,8 @@ def gate(
     if not len(pairs):
         raise ValueError(
             "old and new must hold one system each, or the same ones, with responses. old has "
-            f"{first_names(before)} and new {first_names(after)}. irtkit.drift "
-            "(irtkit drift OLD NEW) compares two versions of a benchmark"
+            f"{first_names(before)} and new {first_names(after)}. "
+            + as_typed("<irtkit.drift|irtkit drift OLD NEW> compares two versions of a benchmark")
         )
     old_items, new_items = (run.right.columns for run in runs)
     common = old_items.intersection(new_items, sort=False)

@@ -145,7 +145,7 @@ def test_respondents_are_dropped_with_what_is_known_of_them(*, sparse):
     assert fewer.is_sparse == sparse
     assert fewer.respondent_table["size"].tolist() == [7.0, 1.0]
     assert plain.drop([]) == plain
-    for names, message in ((["a", "d"], "names 'd', which is not a respondent"),
+    for names, message in ((["a", "d"], "names 'd', which no system is called"),
                            (plain.respondents, "names all respondents")):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             plain.drop(names)

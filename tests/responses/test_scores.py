@@ -163,7 +163,7 @@ def test_an_item_is_read_as_each_judge_marks_it(form, tmp_path):
 
 
 def test_a_column_of_judges_must_be_named_or_left_out():
-    with pytest.raises(ReadingError, match="irtkit judges FILE") as caught:
+    with pytest.raises(ReadingError, match=r"by irtkit\.judges\(FILE\)$") as caught:
         irtkit.read_responses(RATINGS, **RANGE)
     assert caught.value.finding.code == "judge-column"
     one = RATINGS[RATINGS["judge"] == "j1"]
@@ -225,7 +225,7 @@ def test_scorers_of_logs_are_judges(tmp_path):
     two = irtkit.read_responses(tmp_path, judge="*", metric=["grader_x", "grader_y"])
     assert two.n_items == 4
     (tmp_path / "b.json").unlink()
-    with pytest.raises(ReadingError, match="irtkit judges FILE"):
+    with pytest.raises(ReadingError, match=r"by irtkit\.judges\(FILE\)$"):
         irtkit.read_responses(tmp_path)
     seen = overview(tmp_path)
     assert seen.matrix is None
