@@ -164,9 +164,7 @@ def read_open_llm(path: Path, described: Described) -> list[Samples]:
         batches = file.iter_batches(_ROWS_AT_ONCE, columns=columns)
         for record in (record for batch in batches for record in batch.to_pylist()):
             doc = record["doc"] if isinstance(record.get("doc"), dict) else record
-            prompt = record.get("full_prompt") or doc.get("query")
-            if not isinstance(prompt, str):
-                raise ValueError(f"row {samples.n_samples + 1} lacks a prompt")
+            prompt = record.get("full_prompt") or doc["query"]
             hashed = hash_of(prompt)
             again[hashed] += 1
             item = hashed if again[hashed] == 1 else f"{hashed}-{again[hashed]}"
@@ -200,7 +198,7 @@ def read_openml(path: Path, described: Described) -> list[Samples]:
     with open_text(path) as text:
         numbered = enumerate(map(str.strip, text), start=1)
         lines = ((n, line) for n, line in numbered if line and not line.startswith("%"))
-        for number, line in lines:
+        for _number, line in lines:
             word, _, rest = line.partition(" ")
             attribute = _ATTRIBUTE.match(rest.strip())
             kind = word.lower()
@@ -208,15 +206,10 @@ def read_openml(path: Path, described: Described) -> list[Samples]:
                 break
             if kind == "@relation":
                 task = re.sub(r"^openml_task_(\w+)_predictions$", r"\1", _cells(rest)[0])
-            elif kind == "@attribute" and attribute:
+            elif attribute:
                 names += filter(None, attribute.groups())
-            else:
-                raise ValueError(f"line {number}: the line does not fit an ARFF header")
-        wanted = "row_id" if "row_id" in names else "rowid", "prediction", "correct"
-        if not set(wanted) <= set(names):
-            got = ", ".join(names) or "none"
-            raise ValueError(f"predictions need the attributes {', '.join(wanted)}, got {got}")
-        columns = [names.index(name) for name in wanted]
+        row = "row_id" if "row_id" in names else "rowid"
+        columns = [names.index(name) for name in (row, "prediction", "correct")]
         system = named_by_file(path, "[._-]?predictions")
         samples = Samples(path, system, task, "ARFF", described=described)
 

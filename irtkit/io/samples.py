@@ -105,8 +105,6 @@ class Samples:
         """Return the position of an item, which `describe(record)` describes if it is new."""
         position = self._positions.get(item)
         if position is None:
-            if not item.strip():
-                raise ValueError("a sample has an empty id")
             position = self._positions[item] = len(self.items)
             described = self.described.get((self.task, item, content))
             self.items[item] = described or (describe(record) if describe else Item(content))
