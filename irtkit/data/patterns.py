@@ -29,8 +29,8 @@ REAL, SYNTHETIC = 0, 1  # Groups of respondents; further groups of real ones are
 SCORE_TRIALS = 10_000
 """Trials that a score between 0 and 1 is the mean of: as good as infinitely many."""
 BLOCK = 2**18  # Numbers worked on at once: 2 MiB, what a processor's second cache holds.
-_MANY_ROWS = 256  # Respondents from which on answers are packed: as many as a byte has values.
-_KEPT_CELLS = 2**20  # Cells up to which answers are kept in 64 bits too, which spares conversions.
+MANY_ROWS = 256  # Respondents from which on answers are packed: as many as a byte has values.
+_KEPT_CELLS = 2**20  # Cells up to which answers are kept in 64 bits: products take half as long.
 _WORTH_MERGING = 0.75  # Share of distinct rows or columns below which copies are merged.
 _PER_BYTE, _BYTES = 8, 256
 _BITS = (np.arange(_BYTES)[:, None] >> np.arange(_PER_BYTE) & 1).astype(np.float64)
@@ -42,6 +42,13 @@ def blocks(n: int, width: int, most: int = BLOCK) -> Iterator[slice]:
     step = max(1, most // max(width, 1))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
+
+
+def drawn(places: Places, most: int) -> Places:
+    """At most so many of some places, drawn with a seed of their own, in order."""
+    if len(places) <= most:
+        return places
+    return np.sort(np.random.default_rng(0).choice(places, most, replace=False))
 
 
 class Packed(NamedTuple):
@@ -59,15 +66,9 @@ class Packed(NamedTuple):
     @classmethod
     def of(cls, cells: NDArray[np.int8 | np.bool_]) -> Packed:
         """Pack a matrix of 0, 1 and −1 (missing, packed as 0), respondents × items."""
-        n, n_items = cells.shape
-        n_groups = -(-n_items // _PER_BYTE)
-        groups = np.empty((n_groups, n), dtype=np.uint8)
-        for rows in blocks(n, _PER_BYTE * n_groups):
-            # a row made up to whole bytes: NumPy packs a flat array faster than many short rows
-            bits = np.zeros((rows.stop - rows.start, _PER_BYTE * n_groups), dtype=np.bool_)
-            np.greater(cells[rows], 0, out=bits[:, :n_items])
-            groups[:, rows] = np.packbits(bits, bitorder="little").reshape(-1, n_groups).T
-        return cls(groups, n_items)
+        bits = (cells[rows].T > 0 for rows in blocks(*cells.shape))
+        parts = [np.packbits(part, axis=0, bitorder="little") for part in bits]
+        return cls(np.concatenate(parts, axis=1), cells.shape[1])
 
     def scores(self, by_item: Array) -> Array:
         """Sum of the weights of the items that each respondent got right, (n,)."""
@@ -154,8 +155,9 @@ class Patterns:
 
     @cached_property
     def packed(self) -> Packed | None:
-        """Right answers packed, if respondents are not few and cells hold one trial each."""
-        if self.sparse or self.trials is not None or self.n < _MANY_ROWS:
+        """Right answers packed, if they are many and cells hold one trial each."""
+        few = self.n < MANY_ROWS or self.cells.size <= _KEPT_CELLS
+        if self.sparse or self.trials is not None or few:
             return None
         return Packed.of(self.cells)
 
@@ -165,10 +167,11 @@ class Patterns:
         return None if self.packed is None else Packed.of(self.cells >= 0)
 
     @cached_property
-    def _kept(self) -> tuple[Array, Array] | None:
-        """Right answers and responses in 64 bits, of matrices small enough to keep them so."""
-        small = self.packed is None and not self.sparse and self.cells.size <= _KEPT_CELLS
-        return self.dense() if small else None
+    def _kept(self) -> Any:
+        """Right answers and responses to multiply with: sparse, or few and in 64 bits."""
+        if self.sparse:
+            return self.cells, self.trials
+        return self.dense() if self.cells.size <= _KEPT_CELLS else None
 
     @cached_property
     def margins(self) -> Margins:
@@ -244,8 +247,6 @@ class Patterns:
         """Product with right answers (0) or responses (1), transposed."""
         if packed is not None:
             return packed.sums(weights)
-        if self.sparse:
-            return np.asarray(weights @ (self.cells, self.trials)[which])
         if self._kept is not None:
             return np.asarray(weights @ self._kept[which])
         total = np.zeros(self.cells.shape[1])
@@ -258,11 +259,13 @@ class Patterns:
     ) -> tuple[Any, Any]:
         """Right responses, 0 where missing, and how many there are, of some rows and items."""
         right = self.cells[rows][:, items]
-        tried = right >= 0 if self.trials is None else self.trials[rows][:, items]
+        trials: Any = None if self.trials is None else self.trials[rows][:, items]
         if self.sparse:
             right = right.toarray()
-            tried = tried.toarray()
-        return np.maximum(right, 0).astype(dtype), tried.astype(dtype)
+            trials = trials.toarray()
+        right = np.ascontiguousarray(right)  # columns that were picked lie one after another
+        tried = right >= 0 if trials is None else trials
+        return np.maximum(right, 0).astype(dtype), tried.astype(dtype, order="C")
 
     def shares(
         self, rows: Any = slice(None), items: Any = slice(None), dtype: Any = np.float64
@@ -496,13 +499,10 @@ def float_blocks(
         return
     complete = patterns.complete if complete is None else complete
     parts = list(blocks(n, max(columns, n_points)))
-    right_room = np.empty((parts[0].stop, columns), dtype)
-    answered_room = None if complete else np.empty_like(right_room)
+    room = np.empty((2, parts[0].stop, columns), dtype)
     for rows in parts:
-        right = right_room[: rows.stop - rows.start]
+        right, answered = room[:, : rows.stop - rows.start]
         np.copyto(right, cells[rows] > 0 if trials is None else cells[rows])
-        answered = None
-        if answered_room is not None:
-            answered = answered_room[: rows.stop - rows.start]
+        if not complete:
             np.copyto(answered, cells[rows] >= 0 if trials is None else trials[rows])
-        yield rows, right, answered
+        yield rows, right, None if complete else answered

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irtkit.data.patterns import BLOCK, REAL, float_blocks
+from irtkit.data.patterns import BLOCK, MANY_ROWS, REAL, float_blocks
 from irtkit.irf import LEAST_LOGIT, logistic, softplus
 
 if TYPE_CHECKING:
@@ -433,9 +433,8 @@ class NumpyEngine:
         self.scores = patterns.scores
         self.right_sums = patterns.right_sums
         # a table of scores then costs less than posteriors at nodes
-        many = patterns.n > 10 * patterns.cells.shape[1]
-        packed = patterns.complete and patterns.packed is not None
-        self._by_score = many and packed and not patterns.grouped
+        many = patterns.n >= MANY_ROWS and patterns.n > 10 * patterns.cells.shape[1]
+        self._by_score = many and patterns.complete and not patterns.grouped
         """Whether respondents are many and their posteriors depend on their scores alone, but for
         guessing."""
 
