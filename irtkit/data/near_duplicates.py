@@ -8,13 +8,14 @@ give Kish's effective sample size. ``benchmarks/near_copies.py`` measures how we
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from irtkit.data.mixtures import known_components, memberships
-from irtkit.data.patterns import REAL
+from irtkit.data.patterns import REAL, drawn
 
 if TYPE_CHECKING:
     from typing import Any
@@ -92,9 +93,7 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
     n_eff = n / (1 + (n − 1) · mean of P(alike) · likeness over the pairs).
     """
     n = patterns.n_answering
-    who = np.flatnonzero(patterns.answering)
-    if len(who) > _TUNED.most_respondents:
-        who = np.sort(np.random.default_rng(0).choice(who, _TUNED.most_respondents, replace=False))
+    who = drawn(np.flatnonzero(patterns.answering), _TUNED.most_respondents)
     independent = NearDuplicates(n, float(n), 1.0, who)
     pairs = pairs_of(patterns, who)
     groups = None if pairs is None else _alike(pairs)
@@ -102,17 +101,16 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
         return independent
     p_alike, covariance = groups
     alike = pairs.weight * p_alike
-    as_copies = float(alike @ pairs.common)
-    shared = float(alike @ covariance)
+    as_copies = alike @ pairs.common
+    shared = alike @ covariance
     if shared > as_copies:  # nobody is more alike than copies are, on average
         covariance *= as_copies / shared
 
     # Kish's design effects less 1: of a mean, and of slopes on ability.
     others = 2 * (n - 1) / (len(who) * (len(who) - 1))  # of one respondent, by pair compared
     excess = others * alike * covariance
-    of_mean = max(float((excess / pairs.common).sum()), 0.0)
-    of_intercepts = max(float((excess / pairs.whole).sum()), 0.0)
-    of_slopes = max(float((excess / pairs.whole * pairs.pull).sum()), 0.0)
+    weights = np.stack([1 / pairs.common, 1 / pairs.whole, pairs.pull / pairs.whole])
+    of_mean, of_intercepts, of_slopes = np.maximum(weights @ excess, 0.0).tolist()
     if of_mean < 1 / _TUNED.matters - 1:
         return independent
     likeness = covariance / pairs.common
@@ -140,32 +138,32 @@ def pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
         return None
     residual, variance, ability = _rasch(*patterns.shares(who, items, np.float32))
     root = np.sqrt(variance)
-    common = root @ root.T
+    common = _products(root)
     common *= np.float32(1 - 1 / len(items))
-    product = residual @ residual.T
+    expected = _products(variance)
     squares = np.square(residual)
-    expected = variance @ variance.T
-    observed = squares @ squares.T
-    error = np.sqrt((expected + observed) / 2 + np.float32(_TUNED.pseudo_variance))
-    z = product / error
-    compared = np.triu(common > 0, 1)
-    if not compared.any():
+    error = _products(squares)
+    error += expected
+    error = np.sqrt(error / 2 + np.float32(_TUNED.pseudo_variance))
+    statistic = _products(residual) / error
+    compared = np.flatnonzero(np.triu(common > 0, 1))
+    if not len(compared):
         return None
-    z -= np.median(z[compared])
-    chosen, weight = _sampled(compared, np.abs(z) > _TUNED.first_z)
-
-    def of_pairs(matrix: Any) -> Array:
-        return np.asarray(matrix.ravel()[chosen], dtype=np.float64)
+    z_compared = statistic.ravel()[compared]
+    z_compared -= np.partition(z_compared, len(compared) // 2)[len(compared) // 2]
+    sample, weight = _sampled(np.abs(z_compared) > _TUNED.first_z)
+    chosen = compared[sample]
 
     first, second = np.divmod(chosen, len(who))
-    z = of_pairs(z)
-    error = of_pairs(error)
-    common = of_pairs(common)
-    size = np.sqrt(of_pairs(expected) / error)
+    z = z_compared[sample].astype(np.float64)
+    common, expected, error = (
+        table.ravel()[chosen].astype(np.float64) for table in (common, expected, error)
+    )
+    size = np.sqrt(expected / error)
     whole = np.sqrt(variance.sum(axis=1, dtype=np.float64))
     pull = ability[first] * ability[second]
     steeper = pull * size / (weight @ size / weight.sum())
-    spread = float(np.sqrt(weight @ (size**2 * error) / (weight @ error**2)))
+    spread = np.sqrt(weight @ (size**2 * error) / (weight @ error**2))
     if spread > _TUNED.nearly_normal:
         z /= spread
         error *= spread
@@ -174,12 +172,17 @@ def pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
     )
 
 
-def _sampled(compared: NDArray[np.bool_], far: NDArray[np.bool_]) -> tuple[Places, Array]:
-    """Flat places of pairs, at most 16,384 of each side of the limit, and their weights."""
+def _products(rows: Any) -> Any:
+    """Products of all pairs of rows. Of an array with itself BLAS takes longer, for few columns."""
+    return rows @ rows.T.copy()
+
+
+def _sampled(far: NDArray[np.bool_]) -> tuple[Places, Array]:
+    """Places of pairs, at most 16,384 beyond the limit and as many others, and their weights."""
     generator = np.random.default_rng(0)
     places = []
     weights = []
-    for side in (np.flatnonzero(compared & far), np.flatnonzero(compared & ~far)):
+    for side in (np.flatnonzero(far), np.flatnonzero(~far)):
         sample = side
         if len(side) > _TUNED.most_pairs:
             sample = side[generator.integers(len(side), size=_TUNED.most_pairs)]
@@ -209,24 +212,23 @@ def _rasch(share: Any, tried: Any) -> tuple[Any, Any, Array]:
     turn.
     """
     answered = (tried > 0).astype(np.float32)
-    wrong = answered - share
-    ability = np.log((share.sum(axis=1) + 0.5) / (wrong.sum(axis=1) + 0.5))
-    easiness = np.log((share.sum(axis=0) + 0.5) / (wrong.sum(axis=0) + 0.5))
+    right = share.sum(axis=0), share.sum(axis=1)
+    wrong = answered.sum(axis=0) - right[0], answered.sum(axis=1) - right[1]
+    easiness, ability = (np.log((r + 0.5) / (w + 0.5)) for r, w in zip(right, wrong, strict=True))
     ability -= ability.mean()
     precision = np.float32(1 / _TUNED.prior_sd**2)
     settled = [False, False]
-    p = np.empty_like(share)
     for turn in range(_TUNED.turns + 1):
-        np.subtract(-easiness, ability[:, None], out=p)
-        np.exp(p, out=p)
+        p = np.exp(-easiness - ability[:, None])
         p += 1
         np.divide(answered, p, out=p)
         if turn == _TUNED.turns or all(settled):
             break
-        axis, mode, sums = (0, easiness, "ij,ij->j") if turn % 2 == 0 else (1, ability, "ij,ij->i")
+        axis = turn % 2
+        mode = (easiness, ability)[axis]
         expected = p.sum(axis=axis)
-        score = share.sum(axis=axis) - expected - precision * mode
-        step = score / (expected - np.einsum(sums, p, p) + precision)
+        score = right[axis] - expected - precision * mode
+        step = score / (expected - np.square(p).sum(axis=axis) + precision)
         mode += np.clip(step, -1, 1)
         settled[axis] = bool(np.abs(step).max() < _TUNED.settled)
     standard = (ability - ability.mean()).astype(np.float64)
@@ -241,35 +243,46 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
     product of abilities, whose weight λ ≥ 0 is positive if slopes differ. s₀ is learned below the
     mean. None unless two groups are likelier by far than one with the same λ. A further ability
     makes as many pairs unlike, N(d + λx − m, s₁²): their share is learned last.
+
+    All but s₀ follows from sums of products of 1, x and z, in 64 bits. Densities are in 32 bits.
     """
-    z = pairs.z
-    x = pairs.steeper
     weight = pairs.weight
-    n = weight.sum()
-    p = (z > _TUNED.first_z).astype(np.float64)
+    of_a_pair = weight.max()
+    terms = np.stack([np.ones_like(pairs.z), pairs.steeper, pairs.z])
+    of_all = (weight * terms) @ terms.T
+    n = of_all[0, 0]
+    p = (pairs.z > _TUNED.first_z).astype(np.float64)
     reached = -np.inf
     for step in range(1, _TUNED.steps + 1):
         alike = weight * p
-        rest = weight * (1 - p)
-        if min(alike.sum(), rest.sum()) < 1:  # less than one pair
+        rest = weight - alike
+        of_alike = (alike * terms) @ terms.T
+        of_rest = of_all - of_alike
+        n_alike = of_alike[0, 0]
+        n_rest = of_rest[0, 0]
+        if min(n_alike, n_rest) < 1:  # less than one pair
             return None
-        centred = x - rest @ x / rest.sum()
-        slope = max(float(rest @ (centred * z) / (rest @ centred**2 + _TUNED.ridge)), 0.0)
-        beyond = z - slope * x
-        of_all = beyond - weight @ beyond / n
-        beyond -= rest @ beyond / rest.sum()
-        mean = max(float(alike @ beyond / alike.sum()), _TUNED.least_mean)
-        sd = _sd(beyond - mean, alike)
-        usual_sd = _sd(beyond, rest * (beyond < 0))
-        share = alike.sum() / n
-        log_usual = np.log(1 - share) + _log_normal(beyond, usual_sd)
-        log_alike = np.log(share) + _log_normal(beyond - mean, sd)
+        spread = n_rest * of_rest - np.outer(of_rest[0], of_rest[0])
+        slope = max(spread[1, 2] / (spread[1, 1] + _TUNED.ridge * n_rest), 0.0)
+        contrast = np.array([0.0, -slope, 1.0])
+        contrast[0] = -(of_rest[0] @ contrast) / n_rest
+        deviation = contrast @ terms
+        mean = max(float(of_alike[0] @ contrast / n_alike), _TUNED.least_mean)
+        off = contrast - [mean, 0.0, 0.0]
+        sd = _sd(off @ of_alike @ off / n_alike)
+        beyond = deviation.astype(np.float32)
+        below = np.minimum(beyond, 0)
+        usual_sd = _sd(rest @ below**2 / max(rest @ (below < 0), 1e-9))
+        share = n_alike / n
+        log_usual = _log_normal(beyond, usual_sd) + math.log(1 - share)
+        log_alike = _log_normal(beyond - mean, sd) + math.log(share)
         (_, p), log_density = memberships(np.stack([log_usual, log_alike]))
         last = reached
         reached = float(weight @ log_density)
-        of_one_group = float(weight @ _log_normal(of_all, _sd(of_all, weight)))
-        needed = of_one_group + _TUNED.gain / 2 * weight.max()
-        if reached < last + _TUNED.least_gain * weight.max():
+        variance = contrast @ of_all @ contrast / n - (of_all[0] @ contrast / n) ** 2
+        of_one_group = n * _log_normal(np.sqrt(variance), _sd(variance))
+        needed = of_one_group + _TUNED.gain / 2 * of_a_pair
+        if reached < last + _TUNED.least_gain * of_a_pair:
             break
         if reached + (_TUNED.steps - step) * (reached - last) < needed:  # gains of the EM fall
             return None
@@ -277,14 +290,13 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
         return None
     log_ratio = _log_normal(beyond + mean, sd) - log_density
     _, unlike = known_components(log_ratio, share, weight=weight, steps=_TUNED.steps)
-    return p * (1 - unlike) + unlike, beyond * pairs.error
+    return p * (1 - unlike) + unlike, deviation * pairs.error
 
 
-def _sd(deviation: Array, weight: Array) -> float:
-    """Standard deviation about 0, at least 1."""
-    variance = float(weight @ deviation**2 / max(weight.sum(), 1e-9))
+def _sd(variance: float) -> float:
+    """Standard deviation, at least 1."""
     return float(np.sqrt(max(variance, 1.0)))
 
 
-def _log_normal(deviation: Array, sd: float) -> Array:
-    return np.asarray(-((deviation / sd) ** 2) / 2 - np.log(sd * np.sqrt(2 * np.pi)))
+def _log_normal(deviation: Any, sd: float) -> Any:
+    return -0.5 * (deviation / sd) ** 2 - math.log(sd * math.sqrt(2 * math.pi))
