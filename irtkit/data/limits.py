@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.data.near_duplicates import spread_items
-from irtkit.data.patterns import REAL, part_of
+from irtkit.data.patterns import REAL, drawn, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.data.near_duplicates import NearDuplicates
-    from irtkit.data.patterns import Patterns, Places
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters
 
     Floats = NDArray[np.float32]
@@ -385,14 +385,17 @@ def largest_eigenvectors(
     """
     most = min(most, n)
     vector = np.random.default_rng(0).standard_normal(n)
+    length = np.linalg.norm(vector)
     basis, images = np.zeros((2, most, n))
     for k in range(most):
-        basis[k] = vector / np.linalg.norm(vector)
+        basis[k] = vector / length
         images[k] = product(basis[k])
-        vector = images[k].copy()
+        vector = images[k]
+        so_far = basis[: k + 1]
         for _ in range(2):  # once leaves rounding errors along what has converged
-            vector -= (basis[: k + 1] @ vector) @ basis[: k + 1]
-        if np.linalg.norm(vector) < 1e-6 * np.linalg.norm(images[0]):  # few eigenvalues differ
+            vector = vector - (so_far @ vector) @ so_far
+        length = np.linalg.norm(vector)
+        if length < 1e-6 * np.linalg.norm(images[0]):  # few eigenvalues differ
             break
     basis = basis[: k + 1]
     values, vectors = np.linalg.eigh(basis @ images[: k + 1].T)
@@ -417,6 +420,7 @@ class _OneAbility:
     screen: float = 2.02  # 99 % quantile of the law of Tracy and Widom.
     draws: int = 50  # At most.
     first_draws: int = 5  # For a standard deviation.
+    few_products: int = 128  # Rows up to which all eigenvalues are found.
     vectors: int = 40  # By which the largest of 512 eigenvalues is found to 1e-5.
     sure: float = 3.0  # Standard errors of a mean of draws at which they end.
     far: float = 2.0  # Multiples of a bound at which draws end.
@@ -488,18 +492,19 @@ def _excess(cells: tuple[Floats, Floats] | None) -> Dimensionality | None:
 def cells_tested(patterns: Patterns) -> tuple[Floats, Floats] | None:
     """Right responses and responses of the cells tested, or None if they are too few."""
     items = spread_items(patterns, _ONE_ABILITY.most_items, _ONE_ABILITY.rare)
-    who: Places = np.flatnonzero(patterns.answering)
     most = _ONE_ABILITY.most_cells // max(len(items), 1)
-    if len(who) > most:
-        who = np.sort(np.random.default_rng(0).choice(who, most, replace=False))
+    who = drawn(np.flatnonzero(patterns.answering), most)
     right, tried = patterns.dense(who, items, np.float32)
-    rows = np.count_nonzero(tried, axis=1) >= _ONE_ABILITY.least_responses
-    columns = np.count_nonzero(tried[rows], axis=0) >= _ONE_ABILITY.least_responses
-    n_right = right[rows].sum(axis=0)
-    columns &= (n_right > 0) & (n_right < tried[rows].sum(axis=0))
+    answered = (tried > 0).astype(np.float32)
+    rows = answered.sum(axis=1) >= _ONE_ABILITY.least_responses
+    columns = rows @ answered >= _ONE_ABILITY.least_responses
+    n_right = rows @ right
+    columns &= (n_right > 0) & (n_right < rows @ tried)
     if rows.sum() < _ONE_ABILITY.least_respondents or columns.sum() < _ONE_ABILITY.least_items:
         return None
-    rows &= tried[:, columns].any(axis=1)  # some answered only items that were left out
+    rows &= answered @ columns > 0  # some answered only items that were left out
+    if rows.all() and columns.all():
+        return right, tried
     tested = np.ix_(rows, columns)
     return right[tested], tried[tested]
 
@@ -507,35 +512,19 @@ def cells_tested(patterns: Patterns) -> tuple[Floats, Floats] | None:
 def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floats]:
     """The two statistics, and the proportions correct that the curves expect."""
     n, m = right.shape
-    share = right.sum(axis=0) / np.maximum(tried.sum(axis=0), 1)
-    variance = np.maximum(share * (1 - share), _ONE_ABILITY.least_square)
-
-    # Scores with the best weights of items, whose slopes are in a plain score.
-    ease = share
-    if tried.min() < tried.max():  # effects in the additive model of respondents and items
-        shares = tried / tried.sum(axis=1)[:, None]
-        of_item = tried.sum(axis=0) + _ONE_ABILITY.ridge
-        normal = np.diag(of_item).astype(np.float64) - tried.T @ shares
-        excess = right.sum(axis=0) - shares.T @ right.sum(axis=1)
-        ease = np.linalg.solve(normal, excess).astype(np.float32)
-    deviation = right - tried * ease
-    score = deviation.sum(axis=1) / tried.sum(axis=1)
-    deviation -= tried * score.mean()
-    score = (score - score.mean()) / max(float(score.std()), 1e-6)
-    slope = score @ deviation / np.maximum(score**2 @ tried, 1e-6)
-    information = tried @ (slope**2 / variance)
-    score = deviation @ (slope / variance) / np.maximum(information, 1e-6)
-    basis = _basis(score, float(np.median(tried.sum(axis=0))))
-    expected = np.clip(basis @ _curves(right, tried, basis).T, 0, 1)
+    basis = _basis(_scores(right, tried), float(np.median(tried.sum(axis=0))))
+    expected = basis @ _curves(right, tried, basis).T
+    np.clip(expected, 0, 1, out=expected)
 
     # Residuals with a mean square of 1 in every item and respondent.
-    residual = (right - tried * expected) / np.sqrt(np.maximum(tried, 1))
-    squares = residual * residual
-    least_of_item = _ONE_ABILITY.least_square * np.count_nonzero(tried, axis=0)
-    least_of_respondent = _ONE_ABILITY.least_square * np.count_nonzero(tried, axis=1)
-    residual *= np.sqrt(n / np.maximum(squares.sum(axis=0), least_of_item))
-    squares = residual * residual
-    residual *= np.sqrt(m / np.maximum(squares.sum(axis=1), least_of_respondent))[:, None]
+    residual = right - tried * expected
+    if tried.max() > 1:
+        residual /= np.sqrt(np.maximum(tried, 1))
+    answered = (tried > 0).astype(np.float32)
+    for axis, size in enumerate((n, m)):
+        squares = np.square(residual).sum(axis=axis, keepdims=True)
+        least = _ONE_ABILITY.least_square * answered.sum(axis=axis, keepdims=True)
+        residual *= np.sqrt(size / np.maximum(squares, least))
 
     rows = n - basis.shape[1]
     columns = m - 1
@@ -550,16 +539,43 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     other_root = columns**0.5
     edge = (root + other_root) ** 2
     width = (root + other_root) * (1 / root + 1 / other_root) ** (1 / 3)
-    values, _ = largest_eigenvectors(
-        lambda v: products @ v.astype(np.float32), len(products), _ONE_ABILITY.vectors
-    )
+    if len(products) > _ONE_ABILITY.few_products:
+        values, _ = largest_eigenvectors(
+            lambda v: products @ v.astype(np.float32), len(products), _ONE_ABILITY.vectors
+        )
+    else:
+        values = np.linalg.eigvalsh(products)
     eigenvalue = (values[-1] - edge) / width
-    sum_of_squares = float((products.astype(np.float64) ** 2).sum())
+    sum_of_squares = np.square(products, dtype=np.float64).sum()
     beyond = sum_of_squares / (rows * columns) - (rows + columns + 1)
     return np.array([eigenvalue, beyond / 2]), expected
 
 
-def _basis(score: Floats, n_responses: float) -> Floats:
+def _scores(right: Any, tried: Any) -> Any:
+    """Scores of respondents with the best weights of items, whose slopes are in a plain score."""
+    of_item = tried.sum(axis=0)
+    of_respondent = tried.sum(axis=1)
+    right_of_item = right.sum(axis=0)
+    right_of_respondent = right.sum(axis=1)
+    share = right_of_item / np.maximum(of_item, 1)
+    variance = np.maximum(share * (1 - share), _ONE_ABILITY.least_square)
+    ease = share
+    if tried.min() < tried.max():  # effects in the additive model of respondents and items
+        shares = tried / of_respondent[:, None]
+        normal = np.diag(of_item + _ONE_ABILITY.ridge).astype(np.float64) - tried.T @ shares
+        excess = right_of_item - shares.T @ right_of_respondent
+        ease = np.linalg.solve(normal, excess).astype(np.float32)
+    score = (right_of_respondent - tried @ ease) / of_respondent
+    ease = ease + score.mean()
+    score = (score - score.mean()) / max(float(score.std()), 1e-6)
+    slope = score @ right - (score @ tried) * ease
+    slope /= np.maximum(score**2 @ tried, 1e-6)
+    weight = slope / variance
+    information = tried @ (slope * weight)
+    return (right @ weight - tried @ (ease * weight)) / np.maximum(information, 1e-6)
+
+
+def _basis(score: Any, n_responses: float) -> Any:
     """A line with kinks in the score, orthogonal, with a mean square of 1.
 
     Half of those for a kink lie beyond each outermost kink. The others are at quantiles that
@@ -572,21 +588,21 @@ def _basis(score: Floats, n_responses: float) -> Floats:
     last = _NORMAL.inv_cdf(min(_ONE_ABILITY.per_kink / 2 / n_responses, 0.25))
     shares = [_NORMAL.cdf(place) for place in np.linspace(last, -last, n)]
     kinks = np.unique(np.quantile(score, shares))
-    bent = [np.maximum(score - kink, 0) for kink in kinks]
-    columns = np.column_stack([np.ones_like(score), score, *bent]).astype(np.float64)
-    return np.asarray(np.linalg.qr(columns)[0] * len(score) ** 0.5, dtype=np.float32)
+    bent = np.maximum(score[:, None] - kinks, 0)
+    columns = np.column_stack([np.ones_like(score), score, bent])
+    return (np.linalg.qr(columns)[0] * len(score) ** 0.5).astype(np.float32)
 
 
-def _curves(right: Floats, tried: Floats, basis: Floats) -> Floats:
+def _curves(right: Any, tried: Any, basis: Any) -> Any:
     """Coefficients of every item, by least squares."""
     sums = right.T @ basis
     n, n_functions = basis.shape
     if tried.min() == tried.max():  # the basis is orthogonal, with a mean square of 1
-        return np.asarray(sums / (tried[0, 0] * n))
+        return sums / (tried[0, 0] * n)
     first, second = np.triu_indices(n_functions)
     products = tried.T @ (basis[:, first] * basis[:, second])
     squares = np.empty((right.shape[1], n_functions, n_functions), np.float32)
     squares[:, first, second] = products
     squares[:, second, first] = products
     squares += _ONE_ABILITY.ridge * np.eye(n_functions, dtype=np.float32)
-    return np.asarray(np.linalg.solve(squares, sums[:, :, None])[:, :, 0])
+    return np.linalg.solve(squares, sums[:, :, None])[:, :, 0]
