@@ -176,10 +176,7 @@ def _squares(patterns: Patterns, weights: Array, share: Array) -> Array:
         return _squares_of_trials(patterns, weights, share)
     total = np.zeros_like(share)
     for rows, right, tried in float_blocks(patterns):
-        w = weights[rows]
-        total += w @ right**2
-        total -= 2 * share * (w @ (right * tried))
-        total += share**2 * (w @ tried**2)
+        total += weights[rows] @ (right - tried * share) ** 2
     return total
 
 
