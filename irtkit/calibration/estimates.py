@@ -581,9 +581,7 @@ def of_systems(
     if result.model in {"2PL", "3PL"} and result.n_answering >= _CAUTION.unsure and not by_chance:
         who: Any = result.answering
         accuracy = proportion_score(patterns).value[who]
-        both = np.stack([accuracy, result.ability[who]]).round(9)
-        ranks = both.argsort(axis=1, kind="stable").argsort(axis=1)
-        rho = float(np.corrcoef(*ranks)[0, 1])
+        rho = float(np.corrcoef(_ranks(accuracy), _ranks(result.ability[who]))[0, 1])
     if rho < _CAUTION.with_accuracy:
         remedy = Remedy({"abilities": "auto"}, "several-abilities")
         values = {"n": result.n_answering, "rho": rho}
@@ -603,3 +601,13 @@ def of_systems(
         clusters = Remedy({"clusters": ...}, "clusters")
         squares = {"z": dimensions.squares, "bound": BOUND_OF_SQUARES}
         yield _warning("item-groups", clusters, **squares, **copies)
+
+
+def _ranks(values: Array) -> NDArray[np.int64]:
+    """Ranks of values rounded to nine digits, equal ones by place.
+
+    A stable sort of the values themselves takes three times as long.
+    """
+    n = len(values)
+    distinct = np.rint(values * 1e9).astype(np.int64) * n + np.arange(n)
+    return distinct.argsort().argsort()
