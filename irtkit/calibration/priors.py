@@ -201,31 +201,31 @@ def summed(
     copies: Array | None = None,
 ) -> AtPrior:
     """Add terms up. If m and log τ are learned, they are N(0, sd²) with the two ``sds``."""
-    by_item = np.zeros(len(items.slope))
-    gradient = np.zeros((len(by_item), 5))
-    curvature = np.zeros((len(by_item), 5, 5))
+    n_items = len(items.slope)
+    by_item = np.zeros(n_items)
+    gradient = np.zeros((5, n_items))
+    curvature = np.zeros((5, 5, n_items))
     for term in terms:
         at = term.at if copies is None else term.at.times(copies)
+        by = np.zeros((5, n_items))
+        for k, values in term.by.items():
+            by[k] = values
         by_item += at.value
-        for i, by_i in term.by.items():
-            gradient[:, i] += at.derivative * by_i
-            weighted = at.curvature * by_i
-            for j, by_j in term.by.items():
-                curvature[:, i, j] += weighted * by_j
+        gradient += at.derivative * by
+        curvature += (at.curvature * by)[:, None] * by
     value = float(by_item.sum())
-    learned = slice(3, 5)
-    by_hyper = gradient[:, learned].sum(axis=0)
-    corner = curvature[:, learned, learned].sum(axis=0)
+    by_hyper = gradient[3:].sum(axis=1)
+    corner = curvature[3:, 3:].sum(axis=2)
     if sds is not None and hyper is not None:
         both = np.array([hyper.location, hyper.log_scale])
         wide = _normal(both, 0.0, np.array(sds))
         value += float(wide.value.sum())
         by_hyper += wide.derivative
         corner += np.diag(wide.curvature)
-    own = slice(2 if items.logit_guessing is None else 3)
-    blocks = curvature[:, own, own]
-    border = curvature[:, own, learned]
-    return AtPrior(value, gradient[:, own], by_hyper, blocks, border, corner, by_item)
+    n_own = 2 if items.logit_guessing is None else 3
+    own = curvature[:n_own].transpose(2, 0, 1)
+    blocks = own[:, :, :n_own]
+    return AtPrior(value, gradient[:n_own].T, by_hyper, blocks, own[:, :, 3:], corner, by_item)
 
 
 class Prior(Protocol):

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 UNKNOWN = 1e-10  # Information below which a parameter is not identified; of a response it is 0.25.
 N_COMMON = 8  # Functions in the common ability basis.
 _MOST_DENSE = 300  # Parameters up to which W is all of them: inverting then takes a few ms.
-# Of central differences, in units of 1 + |x| (Press et al. 2007, section 5.7).
-_STEP = float(np.cbrt(np.finfo(np.float64).eps))
+# Of differences of gradients, in units of 1 + |x| (Press et al. 2007, section 5.7).
+_STEP = float(np.sqrt(np.finfo(np.float64).eps))
 
 
 @dataclass(frozen=True)
@@ -432,7 +432,7 @@ class PriorInformation(NamedTuple):
 def prior_information(
     prior: Prior | None, parameters: Parameterisation, at: Values, copies: Array | None
 ) -> PriorInformation:
-    """Differentiate the gradient of a log prior by central differences.
+    """Differentiate the gradient of a log prior by differences.
 
     A search steps by a stand-in that is never negative (:class:`.priors.AtPrior`), and far from
     typical values a heavy-tailed density bends the other way. Given m and log τ items are
@@ -455,14 +455,15 @@ def prior_information(
         return density.gradient, density.by_hyper[:n_learned]
 
     table = np.vstack([values, np.tile(learned[:n_learned, None], n_free)])
+    gradient, by_learned = gradients(table)
     for k, row in enumerate(table):
-        step = np.zeros_like(table)
-        step[k] = _STEP * (1 + np.abs(row))
-        before, by_learned = gradients(table - step)
-        after, by_learned_after = gradients(table + step)
-        by_item[parameters.free, :, k] = (before - after) / (2 * step[k, :, None])
+        moved = table.copy()
+        moved[k] += _STEP * (1 + np.abs(row))
+        step = moved[k] - row
+        gradient_there, by_learned_there = gradients(moved)
+        by_item[parameters.free, :, k] = (gradient - gradient_there) / step[:, None]
         if k >= size:
-            corner[:, k - size] = (by_learned - by_learned_after) / (2 * step[k, 0])
+            corner[:, k - size] = (by_learned - by_learned_there) / step[0]
     border = by_item[:, :, size:]
     blocks = by_item[:, :, :size]
     blocks = (blocks + blocks.mT) / 2
@@ -470,7 +471,6 @@ def prior_information(
         sd = at.populations[0].sd
         for part in (blocks, blocks.mT, border):
             part[:, 0] *= sd
-        gradient = gradients(table)[0]
         blocks[:, 0, 0] -= sd * gradient[:, 0]
     return PriorInformation(blocks, border, (corner + corner.T) / 2)
 
