@@ -29,15 +29,6 @@ def test_the_share_of_right_responses_is_the_item_response_function(n):
     np.testing.assert_allclose(shares, ITEMS.probability([-1.0, 0.0, 1.0]), atol=0.018)
 
 
-def test_missing_takes_responses_away_and_changes_no_other():
-    abilities = np.zeros(5_000)
-    whole = simulate_responses(ITEMS, abilities).values
-    holed = simulate_responses(ITEMS, abilities, missing=0.3).values
-    np.testing.assert_array_equal(holed[holed >= 0], whole[holed >= 0])
-    # five standard errors: 5 · √(0.21 / 15,000) = 0.019
-    assert (holed < 0).mean() == pytest.approx(0.3, abs=0.019)
-
-
 @pytest.mark.parametrize(("settings", "message"), [
     ({"abilities": [np.nan]}, "abilities"),
     ({"missing": 1.0}, "missing must be at least 0 and below 1"),

@@ -1,7 +1,5 @@
 """Records that come back from a file as they went, and files that are refused."""
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,18 +34,6 @@ def test_a_file_of_another_kind_or_version_says_what_to_do(tmp_path, form, messa
     write(tmp_path / "x", form, {"a": np.ones(2)})
     with pytest.raises(ValueError, match=message):
         read(tmp_path / "x", FORM, dict)
-
-
-def test_a_file_of_another_kind_is_refused_by_name(tmp_path):
-    contents = [b"respondent,item\n", b""]
-    for header in (b"no JSON", b"[1]", b'{"name": "irtkit thing"}'):
-        arrays = io.BytesIO()
-        np.savez(arrays, header=np.frombuffer(header, np.uint8))
-        contents.append(arrays.getvalue())
-    for content in contents:
-        (tmp_path / "x").write_bytes(content)
-        with pytest.raises(ValueError, match="x is not a saved irtkit thing, or is damaged"):
-            read(tmp_path / "x", FORM, dict)
 
 
 def test_no_cut_and_no_flipped_byte_gives_another_record_or_another_error(tmp_path):

@@ -116,15 +116,6 @@ def test_filters_are_never_taken_for_repeats(tmp_path, make, repeats):
         assert responses.values.tolist() == marks
 
 
-def test_a_task_without_the_metric_named_takes_its_own(tmp_path, make):
-    both = {"metrics": ["acc", "acc_norm"], "acc": 1.0, "acc_norm": 0.0}
-    make.write_lm_eval(tmp_path, [make.lm_eval_record(0, **both)])
-    make.write_inspect(tmp_path, task="other")
-    responses, _ = read_and_listen(tmp_path, metric="acc_norm")
-    cells = dict(zip(responses.items, responses.values[0].tolist(), strict=True))
-    assert cells == {"sums/0": 0, "other/a": 1, "other/b": 0, "other/c": -1}
-
-
 def test_repeats_are_counted_or_one_of_them_is_taken(tmp_path, make):
     values = {("a", 1): "I", ("a", 2): "C", ("a", 3): "C", ("b", 1): "C", ("b", 2): None}
     samples = [make.inspect_sample(item, value, epoch) for (item, epoch), value in values.items()]

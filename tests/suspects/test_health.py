@@ -86,13 +86,6 @@ def test_items_to_add_reach_what_they_promise():
     assert errors[1] / errors[0] == pytest.approx(0.5, rel=0.05)
 
 
-def test_goals_that_take_more_items_than_there_are_are_printed_too():
-    found = irtkit.fit(board([0.0] * 10)).health()
-    assert found.table.loc["all", "reliability"] < 0.8
-    assert (found.to_add["n_items"] > 10).all()
-    assert len(found.advice) == len(found.to_add)
-
-
 def test_health_fits_one_screen():
     shown = str(fitted("few").health())
     assert len(shown.splitlines()) <= 24

@@ -106,17 +106,6 @@ def test_slopes_of_scores_by_items_agree_with_scoring_on_other_items():
         np.testing.assert_allclose(said[:, ::5], exact, atol=0.06 * np.abs(exact).max())
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # trials are copies of each other
-def test_copies_differ_by_one_answer_at_least():
-    values = drawn([0.0] * 5, n_items=40).values[[0, 0, 1, 2, 3, 4]]
-    for trials in (1, 4):
-        right = irtkit.ResponseMatrix.from_counts(trials * values, np.full((6, 40), trials))
-        scores = scored(irtkit.fit(right))
-        copies = np.flatnonzero(scores.places < 2)
-        found = scores.difference_variance(copies, copies)[0, 1] ** 0.5
-        assert found == pytest.approx((40 / 39) ** 0.5 / 40 / trials)
-
-
 def test_missing_cells_with_items_without_errors_give_a_warning():
     missing = with_holes()
     for call in (irtkit.FitResult.leaderboard, irtkit.compare_systems):
