@@ -83,7 +83,7 @@ def moves(case, seed):
     fit = irtkit.fit(made, "2PL", standard_errors=False, progress=False)
     accuracy, needed = fit.counts.accuracy, errors_needed(fit.near_duplicates)
     beyond = fit.ability[:, None] - fit.ability
-    beyond /= np.hypot(fit.posterior_sd[:, None], fit.posterior_sd)
+    beyond /= np.hypot(fit.board_se[:, None], fit.board_se)
     pairs = (beyond > needed) & (accuracy[:, None] < accuracy)
     wrong = pairs & (theta[:, None] <= theta)
     return {"with pairs": pairs.any(), "pairs": pairs.sum(), "wrong": wrong.sum()}

@@ -591,8 +591,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "ability (Spearman correlation {spearman:.3f})",
     "places-changed": "Places changed: {n:pair} of systems change places significantly between "
     "accuracy and ability (Spearman correlation {spearman:.3f}), most of all {systems}",
-    "item-errors-ignored": "Item errors ignored: systems answered different items, and these "
-    "intervals treat item parameters as known. The leaderboard includes their standard errors",
     # From health
     "items-at-ceiling": "Items at the ceiling: nearly all systems are right on {n} of "
     "{n_items:item}[[ (many in {tasks})]]. They cost time and give little information",

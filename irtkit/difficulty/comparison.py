@@ -10,7 +10,7 @@
 With a 1PL or Rasch model and complete data the first three orders are the same.
 
 Two systems change places if the one with fewer right answers has the higher ability, and the 99 %
-interval of their difference is above 0. Its error takes item parameters as known.
+interval of their difference is above 0. Errors of abilities contain those of the items.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class DifficultyComparison(Printed):
     """The table of `held_out_predictions`, or None if nothing was held out."""
     systems: pd.DataFrame | None
     """Index ``respondent``, highest ability first: ``accuracy`` and ``rank_by_accuracy`` (1 is
-    best, ties averaged), ``ability`` with its 95 % interval ``ability_low``, ``ability_high``, and
-    ``rank_by_ability``. ``passes`` are systems with more right answers and significantly lower
+    best, equal for equal values), ``ability`` with its 95 % interval ``ability_low``,
+    ``ability_high``, and ``rank_by_ability``. ``passes`` are systems with more right answers and significantly lower
     ability, and ``passed_by`` the reverse. Then ``n_responses``. None if abilities cannot be
     compared."""
     model: str
@@ -97,8 +97,6 @@ class DifficultyComparison(Printed):
             further.append(Shown("Held-out responses, predicted", predicted, [LEGENDS["held_out"]]))
         if self.systems is not None:
             moved = most_moved(self.systems, _SHOWN)[_SYSTEMS]
-            for ranks in ("rank_by_accuracy", "rank_by_ability"):
-                moved[ranks] = moved[ranks].map("{:g}".format, na_action="ignore")
             legend = [LEGENDS["passes"]]
             title_of_systems = (
                 f"{len(moved)} of {len(self.systems):,} systems, by accuracy and ability"
@@ -190,7 +188,7 @@ def compare_difficulties(
         findings.append(Finding("not-ranked", "note"))
     else:
         systems = ranked_systems(result.respondents, result.near_duplicates)
-        findings += of_ranks(systems, n_items)
+        findings += of_ranks(systems)
     texts = None if result.responses is None else item_texts(result.responses)
     return DifficultyComparison(
         table=table if texts is None else table.join(texts),
@@ -284,7 +282,8 @@ def ranked_systems(respondents: pd.DataFrame, duplicates: NearDuplicates | None)
     table = respondents[~respondents["synthetic"] & (respondents["n_responses"] > 0)]
     accuracy = table["accuracy"].to_numpy(dtype=np.float64)
     ability = table["ability"].to_numpy(dtype=np.float64)
-    error = table["posterior_sd"].to_numpy(dtype=np.float64)
+    reach = Z95 * table["ability_se"].to_numpy(dtype=np.float64)
+    error = table["board_se"].to_numpy(dtype=np.float64)
     least = (error * errors_needed(duplicates)) ** 2
     passes = np.zeros(len(ability), dtype=np.intp)
     passed_by = np.zeros(len(ability), dtype=np.intp)
@@ -297,8 +296,8 @@ def ranked_systems(respondents: pd.DataFrame, duplicates: NearDuplicates | None)
     ranked = table[["accuracy"]].assign(
         rank_by_accuracy=_from_best(accuracy),
         ability=ability,
-        ability_low=ability - Z95 * error,
-        ability_high=ability + Z95 * error,
+        ability_low=ability - reach,
+        ability_high=ability + reach,
         rank_by_ability=_from_best(ability),
         passes=passes,
         passed_by=passed_by,
@@ -310,11 +309,11 @@ def ranked_systems(respondents: pd.DataFrame, duplicates: NearDuplicates | None)
 def _from_best(values: Any) -> Any:
     from scipy.stats import rankdata
 
-    return rankdata(levels(-values))
+    return rankdata(levels(-values), method="min").astype(np.intp)
 
 
 def errors_needed(duplicates: NearDuplicates | None) -> float:
-    """Posterior SDs of a difference at which two abilities differ significantly.
+    """Standard errors of a difference at which two abilities differ significantly.
 
     If n systems answer like m independent ones, standard errors are √(n/m) times as large, and the
     interval uses Student's t with m − 1 degrees of freedom.
@@ -328,7 +327,7 @@ def errors_needed(duplicates: NearDuplicates | None) -> float:
     return float(np.sqrt(effect) * stdtrit(independent - 1, 0.995))
 
 
-def of_ranks(systems: pd.DataFrame, n_items: int) -> list[Finding]:
+def of_ranks(systems: pd.DataFrame) -> list[Finding]:
     """Whether systems change places significantly."""
     agreement = rank_agreement(*(levels(systems[name]) for name in ("accuracy", "ability")))
     if len(systems) < 2 or np.isnan(agreement.spearman):
@@ -338,10 +337,7 @@ def of_ranks(systems: pd.DataFrame, n_items: int) -> list[Finding]:
     if not pairs:
         return [Finding("same-places", "note", values)]
     values |= {"n": pairs, "systems": [str(label) for label in most_moved(systems, _NAMED).index]}
-    findings = [Finding("places-changed", "note", values)]
-    if (systems["n_responses"] < n_items).any():
-        findings.append(Finding("item-errors-ignored", "note"))
-    return findings
+    return [Finding("places-changed", "note", values)]
 
 
 def most_moved(systems: pd.DataFrame, n: int) -> pd.DataFrame:
