@@ -166,7 +166,7 @@ def comparison_sentences(comparison: SystemComparison) -> Iterator[str]:
     else:
         said = _ahead(first, second, *paired, f"on the {items} of both", comparison.level)
         yield f"{said[:-1]}, {p_words(comparison.p_value, 4)}."
-    if comparison.n_systems > 2:
+    if comparison.n_clusters >= 2 and comparison.n_systems > 2:
         yield (
             "The p-values assume that you chose the pair before you saw results. If not, compare "
             f"all pairs of the {comparison.n_systems} systems, since the best of many lead by "
@@ -198,9 +198,12 @@ def _ahead(
     if difference < 0:
         first, second, difference, low, high = second, first, -difference, -high, -low
     verb = "is ahead of" if low > 0 else "does not differ significantly from"
+    interval = f"{percent(level)} interval {100 * low:.2f} to {100 * high:.2f}"
+    if high - low >= 2:
+        interval = "without a standard error"
     return (
         f"{first} {verb} {second}: {100 * difference:.2f} percentage points higher accuracy "
-        f"{where}, {percent(level)} interval {100 * low:.2f} to {100 * high:.2f}."
+        f"{where}, {interval}."
     )
 
 
@@ -223,7 +226,11 @@ def comparison_shown(comparison: SystemComparison) -> Shown:
 def tasks_shown(table: pd.DataFrame, systems: Sequence[str], level: float) -> Shown:
     """Differences of two systems by task."""
     first, second = short_labels(systems)
-    columns = {"items": table["n_items"], **_points(table, 1), "p_value": table["p_value"]}
+    columns = {
+        "items": table["n_items"],
+        **_points(*(table[name] for name in ("difference", "low", "high"))),
+        "p_value": table["p_value"],
+    }
     legend = [
         f"points: accuracy of {first} less that of {second}, in percentage points",
         f"{FROM_TO}: its {percent(level)} interval, on items like these",
@@ -233,11 +240,12 @@ def tasks_shown(table: pd.DataFrame, systems: Sequence[str], level: float) -> Sh
     return Shown(table=pd.DataFrame(columns, table.index), legend=legend)
 
 
-def _points(table: pd.DataFrame, decimals: int) -> dict[str, list[str]]:
-    """Differences in percentage points, and their intervals."""
-    bounds = 100 * table[["low", "high"]].set_axis(["points_low", "points_high"], axis=1)
-    points = [f"{100 * value:z.2f}" for value in table["difference"]]
-    return {"points": points, FROM_TO: _interval(bounds, "points", decimals)}
+def _points(difference: pd.Series[float], low: pd.Series[float], high: pd.Series[float]) -> Any:
+    """Differences in percentage points, and their intervals where an error is known."""
+    bounds = pd.DataFrame({"points_low": low, "points_high": high})
+    points = [f"{100 * value:z.2f}" for value in difference]
+    known = high - low < 2
+    return {"points": points, FROM_TO: np.where(known, _interval(bounds, "points", 1, 100), "")}
 
 
 def pairs_shown(pairs: pd.DataFrame, level: float) -> Shown:
@@ -247,25 +255,30 @@ def pairs_shown(pairs: pd.DataFrame, level: float) -> Shown:
         f"significantly, at a family-wise error rate of {percent(1 - level)}."
     )
     closest = pairs.drop_duplicates("system").set_index("system")
+    of_all = (closest["score_difference"] - closest["difference"]).abs() < 1e-9
     needed = map(two_digits, np.maximum(closest["items_needed"] - closest["n_items"], 0))
-    differ = closest["different"]
+    unshown = closest["different"] | ~of_all
     columns = {
         "other": closest["other"].astype(object),
-        **_points(closest, 1),
+        **_points(*(closest[f"score_{name}"] for name in ("difference", "low", "high"))),
         "P": closest["p_better"],
-        "differ": np.where(differ, "yes", ""),
+        "differ": np.where(closest["different"], "yes", ""),
         "more_items": [
-            "" if apart or n is None else f"{n:,}" for apart, n in zip(differ, needed, strict=True)
+            "" if settled or n is None else f"{n:,}"
+            for settled, n in zip(unshown, needed, strict=True)
         ],
     }
+    filled = "" if of_all.all() else ", with expected answers in place of missing ones"
     legend = [
         "system, other: neighbours on the leaderboard",
-        "points: difference in percentage points of accuracy on the items of both",
+        f"points: difference in percentage points of score{filled}",
         f"{FROM_TO}: {percent(level)} interval of the difference, for this pair individually",
         "P: probability that system is better on items like these",
         "differ: significantly, adjusted for all pairs",
         "more items: similar items needed to show the difference of this pair",
     ]
+    if not any(columns["more_items"]):
+        del columns["more_items"], legend[-1]
     return Shown(findings=[headline], further=[Shown("", pd.DataFrame(columns), legend)])
 
 
