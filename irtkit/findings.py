@@ -245,8 +245,8 @@ _FIELD = re.compile(r"\{(\w+)")
 _EITHER = re.compile(r"<([^<>|]+)\|([^<>|]+)>")
 
 _GATE = (
-    "{system!s} {verdict!s}: accuracy changed by {change:.2f} percentage points on {n_items:item}. "
-    "A drop of more than the allowed {allowed}"
+    "{name!s} {verdict!s}: accuracy changed by {change:+.2f} percentage points on {n_items:item} "
+    "({n_changed} answered differently). A drop of more than the allowed {allowed}"
 )
 _CERTAINTY = "{certainty:.4g}% certainty"
 _CELL = "system {respondent}, item {item} has {value}[[ (and {more:more cell})]]"
@@ -472,8 +472,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "select --out with a name that ends in .npz)",
     # From suspects
     "items-to-read": f"{{called:item}} called[[. Read {{n:this|these}} {{n}} first]]{_COUNTED}",
-    "none-to-read": "No item is likely to have a wrong key[[. These {n} would be first]]"
-    f"{_COUNTED}",
+    "none-to-read": "No item is likely to have a wrong key[[: the largest probability is "
+    "{most:.2g}]][[. {n:This|These} {n} would be first]]",
     "none-called": "No item is called. Wrong keys are not searched for in such data",
     "uninformative-items": f"Uninformative items: {{n}} of {{n_items}}{_COUNTED}. Names: "
     "{items!s}",
@@ -487,14 +487,14 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "about {power:.0%} of items with a reversed key and typical discrimination. Larger "
     "numbers reveal more",
     "many-wrong-keys": "Many wrong keys: {share:.0%} of the items, more than {most:.0%}, behave as "
-    "if their key were wrong. A further ability has the same effect. The order of the items is "
-    "useful, the probability is not",
+    "if their key were wrong. A further ability has the same effect. Listed items are in "
+    "the order of the evidence, and the probability says nothing",
     "few-for-keys": "Too few systems for probabilities of wrong keys: {n:independent system} "
-    "answered, and at least {least} are needed. The order of the items is useful",
+    "answered, and at least {least} are needed. Listed items are in the order of the evidence",
     "scores-without-keys": "{n:item} {n:has|have} scores between 0 and 1, and {n:is|are} not "
     "searched for wrong keys",
-    "only-noise": "Only noise: what the responses have in common may be chance, or "
-    "[[{n_systems:independent system}]][[{n_families} families]] are too few to show it. Negative "
+    "only-noise": "Only noise: what the responses have in common may be chance, and more is not "
+    "shown by [[{n_systems:independent system}]][[{n_families} families]]. Negative "
     "discrimination cannot be found",
     "fit-not-tested": "Fit not tested: fewer than 30 systems answered every item, or fewer "
     "than half of them, or too few right and wrong responses are expected",
@@ -519,7 +519,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "gate-failed": f"{_GATE} is shown ({_CERTAINTY})",
     "gate-inconclusive": f"{_GATE} is neither shown nor ruled out: the drop is at most "
     f"{{most:.2f}} ({_CERTAINTY})[[. About {{more}} more items like these would settle it with a "
-    "probability of 80%, if the drop is as large as it looks]]",
+    "probability of 80%, if the change is as large as it looks]]",
     "gate-without-systems": "Systems missing: the new run lacks {systems!s}, so that the gate "
     "cannot pass",
     "gate-new-systems": "New systems: only the new run has {systems!s}, which are not compared",
@@ -721,7 +721,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "Discriminations and verdicts on items are about the former",
     "one-ability": "One ability: [[with {n_systems:system} a further ability is not "
     "distinguishable from chance]][[a further ability does not predict held-out answers better "
-    "(log loss {loss:.4f})]]",
+    "(log loss {loss:.4f})]][[, although residuals show one ({z:.1f} SD). Keep one ability for "
+    "scores, and do not rely on verdicts on wrong keys]]",
     "abilities-chosen": "Several abilities: {chosen!s} predict held-out answers best (log loss "
     "{best:.4f}, one ability {one:.4f})",
     "abilities-alike": "Similar abilities: {pairs!s} correlate by {least:.2f} or more",
@@ -731,14 +732,15 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
 }
 
 LEGENDS = {
-    "average_error": "average_error: proportion of systems that got an item wrong",
+    "average_error": "average_error: proportion of systems that got an item wrong, or 1 minus its "
+    "mean score",
     "expected_error": "expected_error: average_error that the model predicts for all systems",
     "difficulty": "difficulty: ability at which the curve of an item is steepest",
     "quality_standard": "quality_standard: Kolena's score by further metrics",
     "correlations": "spearman (95% interval) and kendall: rank correlations over the items",
-    "held_out": "1PL: average error as a predictor. log_likelihood: mean per response. gain: "
+    "held_out": "1PL: average error as a predictor. log likelihood: mean per response. gain: "
     "difference from the 1PL (simultaneous 95% intervals)",
-    "passes": "passes: systems with more right answers and significantly lower ability. passed_by: "
+    "passes": "passes: systems with more right answers and significantly lower ability. passed by: "
     "the reverse",
     "health": "ceiling, floor: at least {all:.0%} of the systems are right, or wrong; separating: "
     "P(right) of the best systems ({best}) is between {low:.0%} and {high:.0%}, without guessing; "
@@ -750,8 +752,9 @@ LEGENDS = {
     "item and the distribution of slopes over all items",
     "p_negative_given_all": "p negative: probability that the item falls with the abilities that "
     "it measures, given all of them. slope: along what the item measures. ability: most of it",
-    "called": "called: with error control. right: of the best and the weakest quarter of systems",
-    "p_wrong_key": "P wrong key: that the item behaves so, if {prior:.1%} of keys are wrong, as "
-    "estimated. Ambiguous items can, too",
+    "called": "called: with error control. right: of the quarter of systems with the highest and "
+    "the lowest {by}",
+    "p_wrong_key": "P wrong key: that the item behaves so, if {prior:.1%} of keys are wrong "
+    "(estimated, at least 0.1%). Ambiguous items can, too",
 }
 """What columns of tables are."""

@@ -224,7 +224,11 @@ def _chosen(
             loss = by_task
     loss_of_one = held_out.per_answer(losses[0])
     if asked.structure == "exploratory" and asked.n_abilities == 1:
-        return asked, Finding("one-ability", "note", {"loss": loss_of_one})
+        of_one = {"loss": loss_of_one}
+        for doubt in single.findings:
+            if doubt.code == "further-ability":
+                of_one["z"] = doubt.values["z"]
+        return asked, Finding("one-ability", "note", of_one)
     by = " by task" if asked.structure == "task" else ""
     values = {
         "chosen": f"{asked.n_abilities} abilities{by}",

@@ -498,7 +498,8 @@ def _leaderboard(given: SimpleNamespace) -> None:
         values = {"n": len(sizes), "least": min(sizes), "most": max(sizes)}
         by_task = (Remedy({"by": "task"}, "by-task"),)
         others.append(Finding("tasks-pooled", "note", values, by_task))
-    further = [board_shown(board, given.level, of, [*map(with_severity, others)])]
+    limits = [*map(with_severity, others)]
+    further = [board_shown(board, given.level, of, limits, simultaneous=given.simultaneous)]
     trials = result.responses
     if trials is not None and trials.has_repeats and limit_of("pass_k", trials) is None:
         further.append(trials_shown(trials, board))

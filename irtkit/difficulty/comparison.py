@@ -71,9 +71,9 @@ class DifficultyComparison(Printed):
     systems: pd.DataFrame | None
     """Index ``respondent``, highest ability first: ``accuracy`` and ``rank_by_accuracy`` (1 is
     best, equal for equal values), ``ability`` with its 95 % interval ``ability_low``,
-    ``ability_high``, and ``rank_by_ability``. ``passes`` are systems with more right answers and significantly lower
-    ability, and ``passed_by`` the reverse. Then ``n_responses``. None if abilities cannot be
-    compared."""
+    ``ability_high``, and ``rank_by_ability``. ``passes`` are systems with more right answers and
+    significantly lower ability, and ``passed_by`` the reverse. Then ``n_responses``. None if
+    abilities cannot be compared."""
     model: str
 
     @property

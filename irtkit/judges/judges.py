@@ -117,7 +117,7 @@ class Judges(Printed):
         legend = (
             *([usable] if "usable" in set(self.table["verdict"]) else []),
             "severity: how much worse than all judges on average it marks, in marks",
-            "consistency: share of the variance of its marks that it has in common with the others",
+            "consistency: share of variance in common with the others, of at least three judges",
             "agreement: correlation with the consensus of the other judges",
         )
         table = self.table.rename(columns={"n_marks": "marks", "severity_se": "se"})
@@ -125,7 +125,7 @@ class Judges(Printed):
         meaning = (
             "difference: how much better than the others it marks the family",
             "Where one judge favours it, others seem to slight it. The verdict allows for that",
-            "q_value: p-value adjusted for all judges and families (false-discovery rate)",
+            "q value: p-value adjusted for all judges and families (false-discovery rate)",
             "A difference of two judges or two families is shown once, where it is above 0",
         )
         further = [Shown("judges and families", tested, meaning)] if len(tested) else []

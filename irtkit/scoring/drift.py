@@ -89,8 +89,8 @@ class Drift(Printed):
         names = {"change_se": "se"}
         legend = (
             "change: in logits at equal ability, above 0 if easier",
-            "p_drift: probability that the item changed",
-            "old_score, new_score: mean scores in both versions",
+            "p drift: probability that the item changed",
+            "old score, new score: mean scores in both versions",
         )
         systems = {"n_old": self.n_old, "n_new": self.n_new, "n_both": self.n_both}
         compared = Finding("drift-compared", "note", systems | {"n_items": len(self.items)})

@@ -49,7 +49,8 @@ class Audit(Printed):
     member; for ``families=``. None without the responses, or if these are sparse."""
     findings: tuple[Finding, ...]  #: What limits the audit, beyond the findings of the fit.
     clustered: bool  #: Whether evidence is clustered by families that were given.
-    prior: float | None  #: Share of wrong keys, estimated from these responses; None without them.
+    prior: float | None
+    """Share of wrong keys, estimated from these responses and 0.1 % at least; None without them."""
     result: FitResult = field(repr=False)
 
     @property
@@ -123,6 +124,8 @@ class Audit(Printed):
         elif not (called or without_p or (p >= LIKELY).any()):
             code = "none-to-read"
         values = {"called": called, "n": len(suspects) or None, **_reasons(suspects)}
+        if len(suspects):
+            values["most"] = float(p.max())
         return f"{Finding(code, 'note', values)}."
 
     @property
@@ -170,7 +173,11 @@ class Audit(Printed):
         evidence = "p_wrong_key"
         if self.suspects["p_wrong_key"].isna().all():
             evidence = "p_negative_given_all" if "ability" in self.items else "p_negative"
-        return [LEGENDS[name].format(prior=self.prior) for name in (evidence, "called")]
+        values = {
+            "prior": self.prior,
+            "by": "accuracy" if self.result.at_chance else "ability",
+        }
+        return [LEGENDS[name].format(**values) for name in (evidence, "called")]
 
     def __repr__(self) -> str:
         called = int(self.suspects["called"].sum())

@@ -119,7 +119,7 @@ def flag_items(
           cannot be used.
         - p_negative: probability that the slope is below 0.
         - best_right and weakest_right: share right of the quarter of the systems with the highest
-          and with the lowest ability.
+          and with the lowest ability, or accuracy if systems at chance distort ability.
         - discrimination and discrimination_se (logits per SD), difficulty (SDs of ability),
           average_error, n_responses.
         - where answers are known, strong_answer, the commonest answer of the best quarter, and

@@ -271,7 +271,7 @@ class KeyVerdict(NamedTuple):
     """How likely it is that keys are wrong; made by `keyed`, once for a result."""
 
     table: pd.DataFrame  # That of `wrong_keys`.
-    share: float  # Of wrong keys, estimated.
+    share: float  # Of wrong keys that enters probabilities.
     findings: list[Finding]  # What limits the table.
 
 
@@ -332,7 +332,7 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
     columns = {"log_bayes_factor": factor, "p_wrong_key": p, "likely_answer": likely}
     table = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
     table = table.sort_values("log_bayes_factor", ascending=False, kind="stable")
-    return KeyVerdict(table, min(share, _TUNED.most_wrong), findings)
+    return KeyVerdict(table, prior, findings)
 
 
 def _take_answers(

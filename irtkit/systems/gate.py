@@ -42,7 +42,9 @@ class GateSystem:
     """One system, old and new."""
 
     system: str
+    before: str  #: Its name in the old run.
     n_items: int  #: Items that both runs answered.
+    n_changed: int  #: Of these, items whose accuracy differs.
     old: float  #: Accuracy on these items.
     new: float
     drop: float  #: Old less new. Below 0 the new one is better.
@@ -51,6 +53,11 @@ class GateSystem:
     p_value: float  #: Probability of so large a drop, if the true one is ``max_drop``.
     verdict: Verdict
     items_needed: float  #: To show with 80 % power on which side of ``max_drop`` such a drop lies.
+
+    @property
+    def name(self) -> str:
+        """The names in both runs, "v1 → v2"."""
+        return self.system if self.before == self.system else f"{self.before} → {self.system}"
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,11 @@ class Gate(Printed):
         certainty = 100 * (1 - (1 - self.level) / len(self.systems))
         verdicts = []
         for system in self.systems:
-            values = vars(system) | {"allowed": 100 * self.max_drop, "certainty": certainty}
+            values = vars(system) | {
+                "name": system.name,
+                "allowed": 100 * self.max_drop,
+                "certainty": certainty,
+            }
             values |= {"change": 0 - 100 * system.drop, "most": 100 * system.high}
             values["more"] = two_digits(system.items_needed - system.n_items)
             verdicts.append(Finding(f"gate-{system.verdict}", "note", values))
@@ -158,7 +169,9 @@ def gate(
     matrices = [responses_for(run, **reading) for run in (old, new)]
     runs = [_answers(matrix) for matrix in matrices]
     before, after = (run.right.index for run in runs)
+    old_names = dict(zip(after, after, strict=True))
     if len(before) == len(after) == 1:
+        old_names = dict(zip(after, before, strict=True))
         before = runs[0].right.index = runs[0].trials.index = after
     pairs = before.intersection(after, sort=False)
     if not len(pairs):
@@ -192,7 +205,8 @@ def gate(
             )
         shares = Shares(right[k][:, both], trials[k][:, both], scored)
         of_items = None if cluster is None else cluster[both]
-        systems.append(_judged(name, shares, of_items, max_drop=max_drop, alpha=alpha))
+        judged = _judged(name, old_names[name], shares, of_items, max_drop=max_drop, alpha=alpha)
+        systems.append(judged)
     limits: dict[str, dict[str, Any]] = {
         "gate-without-systems": {"systems": [*before.difference(pairs, sort=False)]},
         "gate-new-systems": {"systems": [*after.difference(pairs, sort=False)]},
@@ -230,7 +244,13 @@ def _answers(run: ResponseMatrix) -> _Run:
 
 
 def _judged(
-    name: str, shares: Shares, cluster: Clusters | None, *, max_drop: float, alpha: float
+    name: str,
+    before: str,
+    shares: Shares,
+    cluster: Clusters | None,
+    *,
+    max_drop: float,
+    alpha: float,
 ) -> GateSystem:
     """One system by its answers of both runs to the same items."""
     from scipy.special import ndtri
@@ -266,7 +286,9 @@ def _judged(
         verdict = "passed"
     return GateSystem(
         system=name,
+        before=before,
         n_items=n_items,
+        n_changed=int(np.count_nonzero(difference)),
         old=old,
         new=new,
         drop=drop.value,

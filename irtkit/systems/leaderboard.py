@@ -62,10 +62,11 @@ class Board(NamedTuple):
     table: pd.DataFrame
     level: float
     of: str
+    simultaneous: bool
 
     def shown(self) -> Shown:
         """Return the systems with what the columns mean."""
-        return board_shown(self.table, self.level, self.of)
+        return board_shown(self.table, self.level, self.of, simultaneous=self.simultaneous)
 
 
 @one_thread()
@@ -269,7 +270,7 @@ def ranked(
     if by is None and n_reversed > _MOST_REVERSED * n_apart:
         values = {"n": n_reversed, "n_pairs": n_apart}
         findings.append(Finding("ability-reversed", "warning", values))
-    return ShownFrame.of(Board(board, level, of)), findings
+    return ShownFrame.of(Board(board, level, of, simultaneous)), findings
 
 
 def improbable_right(result: FitResult) -> Array:

@@ -33,6 +33,8 @@ def board_shown(
     level: float,
     of: str = "like these",
     findings: Sequence[object] = (),
+    *,
+    simultaneous: bool = False,
 ) -> Shown:
     """A leaderboard, and what limits it."""
     columns: dict[str, Any] = {
@@ -42,8 +44,9 @@ def board_shown(
     }
     sure = percent(level)
     on = "by ability, given these items" if of == "these" else "on items like these"
+    among = "s of all systems together" if simultaneous else " of each system by itself"
     legend = [
-        f"between: {sure} interval of the rank, {on}",
+        f"between: {sure} interval of the rank{among}, {on}",
         "tied: among all pairs, those that share a letter do not differ significantly",
     ]
     if "average" in board:
@@ -55,7 +58,7 @@ def board_shown(
         }
         legend.append(
             "average: of the tasks, which have the same weight, in per cent, with expected answers "
-            "in place of missing ones"
+            "in place of any missing ones"
         )
         legend.append(f"±: half of the {sure} interval, on items like these")
     else:
@@ -63,15 +66,15 @@ def board_shown(
         legend.append("score: mean score on these items, in per cent")
         if filled_in(board):
             legend[-1] += ", with expected answers in place of missing ones"
-            columns["of these items"] = _interval(board, "expected_score", 1, 100)
-            legend.append(f"of these items: {sure} interval of the score")
+            columns["score_from…to"] = _interval(board, "expected_score", 1, 100)
+            legend.append(f"score from…to: {sure} interval of the score of these items")
+        if np.ptp(board["n_responses"]) > 0:
+            columns["responses"] = board["n_responses"]
         if "ability" in board:
             columns["ability"] = board["ability"]
             columns[FROM_TO] = _interval(board, "ability", 2)
             legend.append("ability: on the scale of the fit, if the model is true")
             legend.append(f"{FROM_TO}: its {sure} interval, with errors of items")
-        if np.ptp(board["n_responses"]) > 0:
-            columns["responses"] = board["n_responses"]
     misfits = board["status"] == "misfit"
     if misfits.any():
         is_in_view = misfits.head(TOP).any()
@@ -303,13 +306,14 @@ def gate_shown(gate: Gate) -> Shown:
     ]
     if len(systems) > 1 and any(needed):
         columns["more_items"] = ["" if n is None else f"{n:,}" for n in needed]
-    index = pd.Index([system.system for system in systems], name="system")
+    index = pd.Index([system.name for system in systems], name="system")
     legend = [
         "change: in percentage points, between its one-sided bounds",
-        f"allowed: a drop of {100 * gate.max_drop:g} points",
-        "more items: to settle the verdict with 80% power, if the drop is as large as it looks",
-        f"level: at most about {1 - gate.level:.2g} of changes within the allowed drop fail",
+        f"verdict: on a drop of more than {100 * gate.max_drop:g} points",
+        f"At most about {1 - gate.level:.2g} of changes within this allowed drop fail",
     ]
+    if "more_items" in columns:
+        legend.append("more items: for 80% power, if the change is as large as it looks")
     return Shown(f"Gate {gate.verdict}", pd.DataFrame(columns, index), legend, findings)
 
 
@@ -319,7 +323,7 @@ def abilities_shown(result: FitResult) -> Shown:
 
     lines = [
         f"{result!r}",
-        f"log-likelihood {result.log_likelihood:,.2f} ({result.several.log_likelihood_by})",
+        f"log-likelihood {result.log_likelihood:.3f} ({result.several.log_likelihood_by})",
         f"{result.n_parameters:,} parameters",
         *result.findings,
         *silent_items(result),

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 import irtkit
 from irtkit.suspects.flags import strong_answers
-from tests.crowds import crowd
+from tests.crowds import crowd, fitted
 
 # Claims about what an audit says, and that everything irtkit prints tells one list
 N_ITEMS, N_WRONG, N_RIGHT = 150, 4, 3
@@ -354,3 +354,21 @@ def test_scores_have_no_keys_and_an_audit_does_not_say_that_they_are_right():
     audited = irtkit.audit(irtkit.fit(generator.binomial(50, p) / 50))
     assert audited.prior is None
     assert "not searched" in audited.headline
+
+
+def test_no_likely_wrong_key_is_said_with_the_largest_probability():
+    found = irtkit.audit(fitted("few"))
+    found = replace(found, items=found.items[found.items["p_wrong_key"] < 0.2])
+    p = found.suspects["p_wrong_key"]
+    assert "wrong_key" in {code for codes in found.suspects["reasons"] for code in codes}
+    assert f"the largest probability is {p.max():.2g}" in found.headline
+    assert "Possible wrong key" not in found.headline
+    assert irtkit.audit(fitted("ordinary")).prior == 0.001  # the least that is taken
+
+
+@pytest.mark.parametrize("at_chance", [False, True])
+def test_the_legend_says_by_what_the_quarters_are(at_chance, monkeypatch):
+    found = irtkit.audit(fitted("ordinary"))
+    monkeypatch.setitem(found.result.__dict__, "at_chance", ("a",) * at_chance)
+    by = "accuracy" if at_chance else "ability"
+    assert f"and the lowest {by}" in found.legend[-1]

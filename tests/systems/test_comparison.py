@@ -228,3 +228,24 @@ def test_items_without_an_answer_do_not_count_and_too_many_trials_are_refused():
     assert table.loc["respondent-1", "pass^1"] == pytest.approx((1 + 1 / 3) / 2)
     with pytest.raises(ValueError, match="k must be at most 3, the most trials of a cell, got 4"):
         irtkit.pass_k(responses, 4)
+
+
+@pytest.mark.filterwarnings("ignore")  # few links
+def test_pairs_without_common_items_show_the_score_that_p_is_about():
+    values = matrix().values.astype(float)
+    values[11, :75] = np.nan
+    values[10, 75:] = np.nan
+    values[9, 1:] = np.nan
+    result = irtkit.fit(values)
+    pairs = irtkit.compare_systems(result)
+    table = pairs.shown().further[0].table
+    first = pairs.drop_duplicates("system").set_index("system").loc[table.index]
+    assert (first["n_items"] == 0).any()
+    assert list(table["points"]) == [f"{100 * x:z.2f}" for x in first["score_difference"]]
+    assert not any("nan" in text for text in table["from…to"])
+    assert not any(table["more_items"][first["n_items"] == 0])
+    apart = str(irtkit.compare_systems(result, "respondent-12", "respondent-11"))
+    single = " ".join(str(irtkit.compare_systems(result, "respondent-12", "respondent-10")).split())
+    assert "p-values" not in apart + single
+    assert "-100.00 to 100.00" not in apart + single
+    assert "without a standard error" in single

@@ -139,3 +139,13 @@ def test_runs_that_do_not_meet_are_refused():
     )
     with pytest.raises(ValueError, match="one system each"):
         irtkit.gate(old, new)
+
+
+def test_a_gate_names_both_runs_and_says_how_many_answers_changed():
+    same = irtkit.gate(run(80, 100, "v1"), run(80, 100, "v1"))
+    other = irtkit.gate(run(80, 100, "v1"), run(85, 100, "v2", shift=1))
+    assert [one.systems[0].n_changed for one in (same, other)] == [0, 7]
+    assert (same.systems[0].name, other.systems[0].name) == ("v1", "v1 → v2")
+    assert "(0 answered differently)" in str(same.findings[0])
+    assert "if the drop" not in str(other)
+    assert "more items" not in other.shown().text(legend=True).split("verdict:")[1][:200]
