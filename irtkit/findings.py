@@ -732,8 +732,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
 }
 
 LEGENDS = {
-    "average_error": "average_error: proportion of systems that got an item wrong, or 1 minus its "
-    "mean score",
+    "average_error": "average_error: proportion wrong on an item, 1 - its mean score",
     "expected_error": "expected_error: average_error that the model predicts for all systems",
     "difficulty": "difficulty: ability at which the curve of an item is steepest",
     "quality_standard": "quality_standard: Kolena's score by further metrics",

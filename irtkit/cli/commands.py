@@ -353,7 +353,7 @@ def _compare(given: SimpleNamespace) -> None:
     irtkit compare results.csv --metrics metrics.csv --higher-is-better f1
     """
     with prepared(given.out):
-        result = result_of(given, standard_errors=False)
+        result = result_of(given)
         comparison = irtkit.compare_difficulties(result, folds=given.folds, seed=given.seed)
         written = write_files(given.out, outputs.comparison_files, comparison)
     show(given, comparison.shown())

@@ -44,10 +44,11 @@ def board_shown(
     }
     sure = percent(level)
     on = "by ability, given these items" if of == "these" else "on items like these"
-    among = "s of all systems together" if simultaneous else " of each system by itself"
+    ranks = "all ranks together" if simultaneous else "each rank"
     legend = [
-        f"between: {sure} interval of the rank{among}, {on}",
+        f"between: {sure} interval of {ranks}, {on}",
         "tied: among all pairs, those that share a letter do not differ significantly",
+        *(["An interval does not allow for all pairs, as letters do"] * (not simultaneous)),
     ]
     if "average" in board:
         tasks = scored_tasks(board)
