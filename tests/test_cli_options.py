@@ -197,6 +197,7 @@ REFUSED = {
     "leaderboard r.csv --clusters nowhere.csv": "--clusters nowhere.csv: no such file",
     "leaderboard r.csv --families r.csv": "needs two columns, of labels and families",
     "fit r.csv runs/r.csv": "Quote a pattern",
+    "gate r.csv a b": "compared by irtkit compare-systems",
     "compare r.csv one two": "irtkit compare-systems for systems",
     "compare-systems r.csv respondent-1": "two systems or more, or none",
     "select r.csv -n 20": "irtkit select has -k, --families",

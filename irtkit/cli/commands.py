@@ -74,6 +74,12 @@ cli = Group(
 )
 
 
+def _typed_path(given: SimpleNamespace) -> str:
+    """RESPONSES as they are typed, with the options of reading before them."""
+    options = typed(how_to_read(given), options=True)
+    return f"{options} {quote(str(given.responses))}".lstrip()
+
+
 @cli.declare
 def _inspect(given: SimpleNamespace) -> None:
     """Summarise a file or folder and suggest the next command.
@@ -92,7 +98,7 @@ def _inspect(given: SimpleNamespace) -> None:
     kind = name_of(saved) if saved.is_file() else None
     if kind == FORMAT.name:
         sentence = f"{irtkit.load(saved)!r}: a saved fit"
-        click.echo(in_lines([f"{sentence}, which audit, compare, leaderboard and report take"]))
+        click.echo(in_lines([f"{sentence}, which all commands take that fit responses"]))
     elif kind is not None:
         click.echo(in_lines([f"a saved {kind.removeprefix('irtkit ')}, which score takes"]))
     else:
@@ -170,7 +176,7 @@ def _judges(given: SimpleNamespace) -> None:
         how |= {"family": given.family} if given.family else {}
         how |= {"drop": [*drop, *judged.faulty], "out": str(given.out or "judged")}
         command = f"irtkit judges {quote(str(given.ratings))} {typed(how, options=True)}"
-        click.echo(f"\nnext: {printable(command)}")  # in one line, to be typed
+        next_step(command)
     elif given.out is None:
         next_step("--out DIR writes the adjusted marks, which irtkit fit takes")
     else:
@@ -264,7 +270,8 @@ def _fit(given: SimpleNamespace) -> None:
         result = fitted(given, standard_errors=exact, chance=given.chance)
         written = write_files(given.out, outputs.fit_files, result, printable(given.responses))
     click.echo(f"{result}{written}")
-    next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
+    path = _typed_path(given) if given.out is None else quote(str(given.out))
+    next_step(f"irtkit audit {path}")
 
 
 @cli.declare
@@ -505,7 +512,8 @@ def _leaderboard(given: SimpleNamespace) -> None:
         further.append(trials_shown(trials, board))
     show(given, Shown(findings=[*map(with_severity, first)], further=further), board)
     if len(board) > 1:
-        next_step("irtkit compare-systems with two of them says how sure their difference is")
+        names = " ".join(map(quote, map(str, board.index[:2])))
+        next_step(f"irtkit compare-systems {_typed_path(given)} {names}")
 
 
 @cli.declare
@@ -536,6 +544,8 @@ def _compare_systems(given: SimpleNamespace) -> None:
         raise ValueError(f"by needs two systems, got {len(systems)}")
     how: Any = {"by": by, "clusters": clusters, "level": given.level}
     result = result_of(given)
+    if result.n_real < 2:
+        raise ValueError("compare-systems needs two systems or more, and there is one")
     if len(systems) == 2:
         compared = irtkit.compare_systems(result, *systems, **how)
         if by is None:

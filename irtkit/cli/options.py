@@ -282,7 +282,7 @@ def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # 
 
 
 def _be_quiet(_ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
-    """Silence notes of reading, and progress."""
+    """Silence lines on what is read, and progress."""
     if wanted:
         logging.getLogger("irtkit").setLevel(logging.WARNING)
 
@@ -311,7 +311,10 @@ class _Help(click.Command):
                 raise
             answer = answer_to(str(self.name))
             other = "" if answer is None else f". See also {answer.command}"
-            quote = "Quote a pattern, as in 'runs/*.eval', or merge paths with irtkit merge"
+            quote = (
+                "Quote a pattern, as in 'runs/*.eval', or merge paths with irtkit merge. Systems "
+                "are compared by irtkit compare-systems"
+            )
             raise click.UsageError(f"{error.format_message()}. {quote}{other}", ctx) from None
 
     def sections(self, ctx: click.Context) -> dict[str, Rows]:
@@ -403,7 +406,7 @@ class Group(_Help, click.Group):
         silence: dict[str, Any] = {
             "is_flag": True,
             "expose_value": False,
-            "help": "Print no notes and no progress.",
+            "help": "Print no progress and no lines on what is read.",
         }
         params.append(click.Option(["-q", "--quiet"], callback=_be_quiet, **silence))
         made = _Help(name, params=params, callback=callback, help="\n\n".join(description))

@@ -54,8 +54,10 @@ def say_written(*files: Path, then: str = "") -> None:
 
 
 def next_step(command: str) -> None:
-    """Print which command goes on from here."""
-    click.echo(f"\n{in_lines([f'next: {command}'])}")
+    """Print which command goes on from here, in one line, or a sentence that says it."""
+    line = f"next: {command}"
+    is_typed = command.startswith("irtkit ")
+    click.echo(f"\n{printable(line) if is_typed else in_lines([line])}")
 
 
 def command_for(given: SimpleNamespace, result: FitResult, items: Iterable[str]) -> str:

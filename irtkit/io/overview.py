@@ -88,7 +88,7 @@ class Overview:
             judges = {}
             for remedy in finding.remedies:
                 choice = f"add {typed(remedy.settings, options=True)} {PURPOSES[remedy.purpose]}"
-                lines.append(f"  {printable(choice.rstrip())}")
+                lines.append(in_lines([choice], bullet="  "))
                 if "judge" in remedy.settings:
                     judges["judge"] = remedy.settings["judge"]
             if judges or finding.code == "judge-column" or finding.values.get("judges"):
