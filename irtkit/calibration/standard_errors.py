@@ -20,6 +20,7 @@ from __future__ import annotations
 import itertools
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -623,15 +624,17 @@ def _along_nodes(scores: _Scores, moves: Array) -> Array:
     population = scores.population
     of_population = population.scores(theta)[:, :, None]
     missing = np.zeros((n_moves, n_moves))
+    directions = [moves[:, : table.shape[1]].transpose(2, 1, 0) for table in scores.tables]
+    # what respondents have in common if no cell is missing
+    of_all = cache(lambda k: np.tensordot(directions[k], scores.tables[k], ((1, 2), (1, 2))))
     for part in scores.parts():
         along = np.zeros((n_moves, *part.weights.shape))
         for k, table in enumerate(scores.tables):
             count = scores.count(k, part)
-            directions = moves[:, : table.shape[1]].transpose(2, 1, 0)
             if count is None:
-                along += np.tensordot(directions, table, ((1, 2), (1, 2)))[:, :, None]
+                along += of_all(k)[:, :, None]
                 continue
-            for r, direction in enumerate(directions):
+            for r, direction in enumerate(directions[k]):
                 moved = (table * direction).sum(axis=1)
                 along[r] += (count @ moved.T).T
         if scores.exponential:
