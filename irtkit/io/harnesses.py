@@ -196,9 +196,9 @@ def read_openml(path: Path, described: Described) -> list[Samples]:
     task = ""
     names = list[str]()
     with open_text(path) as text:
-        numbered = enumerate(map(str.strip, text), start=1)
-        lines = ((n, line) for n, line in numbered if line and not line.startswith("%"))
-        for _number, line in lines:
+        stripped = enumerate(map(str.strip, text), start=1)
+        lines = ((n, line) for n, line in stripped if line and not line.startswith("%"))
+        for _, line in lines:
             word, _, rest = line.partition(" ")
             attribute = _ATTRIBUTE.match(rest.strip())
             kind = word.lower()
@@ -209,7 +209,13 @@ def read_openml(path: Path, described: Described) -> list[Samples]:
             elif attribute:
                 names += filter(None, attribute.groups())
         row = "row_id" if "row_id" in names else "rowid"
-        columns = [names.index(name) for name in (row, "prediction", "correct")]
+        wanted = (row, "prediction", "correct")
+        if not set(wanted) <= set(names):
+            raise ValueError(
+                f"predictions of OpenML have the attributes {', '.join(wanted)}, and this file has "
+                f"{', '.join(names) or 'none'}"
+            )
+        columns = [names.index(name) for name in wanted]
         system = named_by_file(path, "[._-]?predictions")
         samples = Samples(path, system, task, "ARFF", described=described)
 

@@ -121,7 +121,7 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
     """
     seen, read = _files_of(path, settings)
     turned: tuple[Finding, ...] = ()
-    while True:  # every round settles a finding, such as the metric of a task
+    for _ in range(20):  # every round settles a finding, such as the metric of a task
         findings: list[Finding] = []
         how = {"levels": FOUND} | settings
         try:
@@ -153,6 +153,7 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
             return replace(seen, settings=settings, findings=others, problem=problem)
         notes += tuple(near_chance(matrix))
         return replace(seen, matrix=matrix, settings=settings, findings=notes, problem=None)
+    return seen
 
 
 def _files_of(

@@ -330,6 +330,7 @@ FAULTS = [
     ("openml", "0,0,7,a\n", "line 11: 4 cells in a table of 5 columns"),
     ("openml", "0,0,7,'a,a\n", "line 11: a quote is not closed"),
     ("openml", "", "the log of openml holds no samples"),
+    ("arff", "@relation iris\n@attribute petal numeric\n@data\n1\n", "predictions of OpenML have"),
     ("helm", b"[\xff]", "the file is not JSON: 'utf-8' .* 0xff"),
     ("helm", b"[" * 100_000, "the file is not JSON: .*recursion"),
 ]
@@ -343,6 +344,9 @@ def test_a_fault_is_named_with_its_place(tmp_path, make, form, fault, message):
         path = make.write_every_eval_ever(tmp_path, [make.every_eval_ever_record("a", **fault)])
     elif form == "openml":
         path = make.write_openml(tmp_path, fault)
+    elif form == "arff":
+        path, form = tmp_path / "iris.arff", "openml"
+        path.write_text(fault)
     elif form == "lm-eval":
         path = make.write_lm_eval(tmp_path, [make.lm_eval_record(0)])
         path.write_text(path.read_text() + fault + "\n")
