@@ -225,7 +225,7 @@ def test_scorers_of_logs_are_judges(tmp_path):
     two = irtkit.read_responses(tmp_path, judge="*", metric=["grader_x", "grader_y"])
     assert two.n_items == 4
     (tmp_path / "b.json").unlink()
-    with pytest.raises(ReadingError, match=r"by irtkit\.judges\(FILE\)$"):
+    with pytest.raises(ReadingError, match=r"by irtkit\.judges\(FILE\)"):
         irtkit.read_responses(tmp_path)
     seen = overview(tmp_path)
     assert seen.matrix is None
