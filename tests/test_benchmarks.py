@@ -72,7 +72,7 @@ TINY = {
     "floor": "--shapes 60x8 --rounds 1 --priors weak",
     "scaling": "--shapes 60x8",
     "standard_errors": "--shapes 60x8 --models 2PL",
-    "fuzzed_logs": "--damages 40",
+    "fuzzed_logs": "--damages 10",
 }
 
 

@@ -109,7 +109,8 @@ def on_a_terminal(line, width, folder, *, code=0):
 @pytest.mark.parametrize("line", ["demo", "audit results.csv", "leaderboard results.csv"])
 def test_no_line_is_wider_than_the_terminal_and_no_word_is_broken(line, long_labels):
     wide, lines = (on_a_terminal(line, width, long_labels) for width in (120, 80))
-    assert max(map(cell_len, lines)) <= 80, max(lines, key=cell_len)
+    texts = [one for one in lines if not one.startswith("next: ")]  # a command is in one line
+    assert max(map(cell_len, texts)) <= 80, max(texts, key=cell_len)
     new = {word for one in lines for word in one.split()} - set(" ".join(wide).split())
     assert {word for word in new if "…" not in word} == set()
 

@@ -166,7 +166,7 @@ def test_constant_items_and_empty_rows_stay_finite():
     ({"abilities": "tasks"}, "did you mean 'task'"),
     ({"abilities": {"item-1": "a"}}, "'item-2' lacks one"),
     ({"abilities": ["a"] * 40}, "name two abilities or more"),
-    ({"abilities": "task"}, "column 'task'"),
+    ({"abilities": "task"}, "a column task"),
     ({"abilities": 2, "model": "3PL"}, "a model other than the 2PL is not for several"),
     ({"abilities": 2, "method": "vi"}, "method= is not for several"),
     ({"abilities": 2, "quadrature": (61, 6.0)}, "quadrature= is not for several"),

@@ -241,7 +241,7 @@ def test_one_group_is_compared_with_all_others():
 
 
 @pytest.mark.parametrize(("settings", "rule"), [
-    ({"groups": "family"}, "got 'family'"),
+    ({"groups": "family"}, "names 'family'"),
     ({"focal": "newer"}, "focal must be one of new, old, got"),
     (
         {"anchors": ["item-1", "item-99", "item-2"]},

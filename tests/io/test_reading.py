@@ -85,7 +85,7 @@ def test_other_data_than_a_table_is_refused_and_a_matrix_is_unchanged():
         with pytest.raises(TypeError, match=r"responses must be a path, .*, got "):
             fit(given)
     assert as_responses(EXPECTED) is EXPECTED
-    with pytest.raises(TypeError, match="threshold says how to read responses"):
+    with pytest.raises(TypeError, match="threshold is for responses that are not read yet"):
         as_responses(EXPECTED, threshold=0.5)
     assert read_responses(((1, 0), [0, 1])) == ResponseMatrix([[1, 0], [0, 1]])
     assert add_synthetic(WIDE) == add_synthetic(EXPECTED)

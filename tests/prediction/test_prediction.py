@@ -162,17 +162,6 @@ def test_predictions_become_a_prior_in_logits(calibrated):
         DifficultyPredictor("linear").fit(features, result).prior_mean(features)
 
 
-def test_prior_means_need_labels():
-    generator = np.random.default_rng(0)
-    images = generator.normal(size=(60, 3, 3))
-    labels = [f"item-{k + 1}" for k in range(60)]
-    target = pd.Series(images[:, 0, 0] + generator.normal(size=60), labels)
-    predictor = DifficultyPredictor("linear", target="Rasch").fit(images, target)
-    with pytest.raises(ValueError, match=r"^prior_mean: rows of an array .* items="):
-        predictor.prior_mean(images)
-    assert predictor.prior_mean(images, items=labels).index.tolist() == labels
-
-
 def test_without_an_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     monkeypatch.setitem(sys.modules, "wordllama", None)

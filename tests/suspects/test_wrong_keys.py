@@ -233,7 +233,7 @@ def test_a_respondent_without_a_family_is_a_family_of_its_own(single):
 
 @pytest.mark.parametrize(
     ("families", "rule"),
-    [("alike", "got 'alike'"), (["one"] * 60, "must name at least two families")],
+    [("alike", "names 'alike'"), (["one"] * 60, "must name at least two families")],
 )
 def test_what_makes_no_families_is_refused(single, families, rule):
     with pytest.raises(ValueError, match=rule):

@@ -122,7 +122,7 @@ def test_clusters_are_named_by_item_or_in_the_item_table():
         assert clusters_of(result, given).tolist() == [0, 1, 1, 0]
     scores = scored(result, "passage")
     assert (scores.df == 1).all()
-    with pytest.raises(ValueError, match="got 'task'"):
+    with pytest.raises(ValueError, match="names 'task'"):
         clusters_of(result, "task")
     with pytest.raises(ValueError, match="clusters lacks a cluster for item 'item-2'"):
         clusters_of(result, {"item-1": "x"})
