@@ -278,13 +278,9 @@ def responses():
     return irtkit.simulate_responses(items, np.linspace(-2, 2, 150), seed=0)
 
 
-@pytest.fixture(scope="module")
-def table(responses):
-    return difficulty_targets(responses)
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_targets_agree_with_the_fits(responses, table):
+def test_the_targets_agree_with_the_fits(responses):
+    table = difficulty_targets(responses)
     of_1pl, of_2pl = (irtkit.fit(responses, model) for model in ("1PL", "2PL"))
     assert table["1PL"].to_numpy() == pytest.approx(of_1pl.items["difficulty"])
     assert table["Rasch"].to_numpy() == pytest.approx(-of_1pl.items["intercept"])
