@@ -131,11 +131,11 @@ def _merge(given: SimpleNamespace) -> None:
     repeats = how.pop("repeats", "error")
     each = repeats_of_parts(repeats) if len(given.paths) > 1 else repeats
     are_logs = [holds_logs(path) for path in given.paths]
+    mixed = len({*are_logs}) > 1
     matrices = []
     for path, of_logs in zip(given.paths, are_logs, strict=True):
-        others = FOR_TABLES if of_logs else FOR_LOGS
-        mixed = len({*are_logs}) > 1
-        own = {name: value for name, value in how.items() if not (mixed and name in others)}
+        of_others = (FOR_TABLES if of_logs else FOR_LOGS) if mixed else ()
+        own = {name: value for name, value in how.items() if name not in of_others}
         matrices.append(read_rows(path, repeats=each, **own))
         require("merge", matrices[-1])
     merged = merge_responses(matrices, repeats=repeats)

@@ -79,6 +79,7 @@ def t_distribution(df: Any, t: Any) -> Any:
     if not np.all(np.asarray(df) >= 50):
         estimated = np.asarray(df) > 0
         return np.where(estimated, stdtr(np.where(estimated, df, 1), t), 0.5)
+    t = np.clip(t, -1e6, 1e6)  # beyond it the probability is 0 or 1
     a = df - 0.5
     b = 48 * a**2
     y = a * np.log1p(t**2 / df)
