@@ -139,9 +139,8 @@ class Health(Printed):
         pairs = self.near_duplicates.set_index("item").rename(columns=names)
         heading = f"Near-duplicate items, {counted(len(pairs), 'pair')}"
         meaning = ["same: systems that answered both alike, of those that are no near-duplicates"]
-        further = [
-            Shown(heading, pairs.head(3), meaning)
-        ]  # with the other lines, about a screen of 24
+        # with the other lines, about a screen of 24
+        further = [Shown(heading, pairs.head(3), meaning)]
         findings = [f"Warning: {finding}." for finding in self.findings]
         findings += [f"{finding}." for finding in self.answers]
         return Shown("", self.table, legend.split("; "), [*findings, *self.advice], further)
